@@ -1,0 +1,21 @@
+# SPDX-License-Identifier: Apache-2.0
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
+
+# weft_test(name SOURCES a.c ... [LIBS weft-run ...] [LONG] [LABELS x ...] [ENV A=1 ...])
+# One cmocka program, one ctest entry. Exit 77 = skipped. LONG: only with WEFT_LONG_TESTS.
+function(weft_test name)
+  cmake_parse_arguments(T "LONG" "" "SOURCES;LIBS;LABELS;ENV;ARGS" ${ARGN})
+  add_executable(test_${name} ${T_SOURCES})
+  target_include_directories(test_${name} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/run
+                                                  ${CMAKE_SOURCE_DIR}/tests)
+  target_compile_definitions(test_${name} PRIVATE WEFT_SHARED_DIR="${CMAKE_SOURCE_DIR}/../shared"
+                                                  WEFT_TEST_DIR="${CMAKE_SOURCE_DIR}/tests")
+  target_link_libraries(test_${name} PRIVATE weft ${T_LIBS} PkgConfig::CMOCKA m)
+  if(T_LONG AND NOT WEFT_LONG_TESTS)
+    return()
+  endif()
+  add_test(NAME ${name} COMMAND test_${name} ${T_ARGS})
+  set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 LABELS "${T_LABELS}"
+                                          ENVIRONMENT "${T_ENV}" TIMEOUT 600)
+endfunction()

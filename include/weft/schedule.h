@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file weft/schedule.h
+ * A pipeline schedule as data: for each rank of the pipeline an ordered list of
+ * 8-byte ops. Planner, simulator, picture and executor read this one object.
+ *
+ * p pipeline ranks, m micro-batches, v chunks (model parts) held by a rank.
+ * Stages are numbered from 0 along the forward direction; a placement says which
+ * (rank, chunk) holds which stage:
+ *
+ *   single   stage = rank                          (v = 1)
+ *   loop     stage = chunk*p + rank
+ *   v        even chunk: chunk*p + rank; odd chunk: chunk*p + p-1-rank
+ *   bidir    two copies of p stages: chunk 0 stage rank, chunk 1 stage p-1-rank
+ *   bidirv   two V copies of 2p stages: chunks 0,2 down; 1,3 up
+ */
+#ifndef WEFT_SCHEDULE_H
+#define WEFT_SCHEDULE_H
+
+#include <stdint.h>
+#include <weft/writer.h>
+
+WEFT_BEGIN
+
+typedef enum weft_op_kind {
+    WEFT_OP_F, /**< forward                                   */
+    WEFT_OP_B, /**< full backward (input and weight gradient) */
+    WEFT_OP_I, /**< input gradient only                       */
+    WEFT_OP_W, /**< weight gradient only                      */
+    WEFT_OP_R, /**< recompute                                 */
+    WEFT_OP_N_COMPUTE,
+    /* after lowering */
+    WEFT_OP_POST_RECV = 8, /**< post the receive of the input of the op (chunk, micro) */
+    WEFT_OP_SEND,          /**< start sending the result of op (chunk, micro)          */
+    WEFT_OP_WAIT,          /**< wait for the posted receive of (chunk, micro)          */
+    WEFT_OP_REDUCE,        /**< start the gradient reduction of a chunk                */
+    WEFT_OP_UNSHARD,
+    WEFT_OP_RESHARD,
+    WEFT_OP_STEP           /**< optimizer step                                         */
+} weft_op_kind;
+
+enum {
+    WEFT_OPF_PAIR = 1, /**< overlapped with the next op of the rank ('&')            */
+    WEFT_OPF_BATCH = 2,/**< comm op belongs to the same batch as the next one         */
+    WEFT_OPF_GRAD = 4  /**< comm op of the gradient channel (else activation channel) */
+};
+
+/** One op. 8 bytes, no padding. */
+typedef struct weft_op {
+    uint8_t kind;  /**< weft_op_kind */
+    uint8_t flags; /**< WEFT_OPF_*   */
+    uint8_t slice; /**< sequence slice; 0 when unsplit */
+    uint8_t chunk;
+    uint32_t micro;
+} weft_op;
+
+typedef enum weft_placement_kind {
+    WEFT_PLACE_SINGLE,
+    WEFT_PLACE_LOOP,
+    WEFT_PLACE_V,
+    WEFT_PLACE_BIDIR,
+    WEFT_PLACE_BIDIRV
+} weft_placement_kind;
+
+/** Options of a generator; zero means the kind's default. */
+typedef struct weft_schedule_options {
+    int64_t group; /**< interleaved: micro-batches per group */
+} weft_schedule_options;
+
+typedef struct weft_schedule {
+    char kind[16];
+    int p, m, v;
+    int group;                     /**< 0 where the kind has none */
+    weft_placement_kind placement;
+    int lowered;                   /**< 1 after weft_schedule_lower() */
+    int64_t *first;                /**< [p+1]: ops of rank r are op[first[r]] .. op[first[r+1]-1] */
+    weft_op *op;
+} weft_schedule;
+
+/** What `weft schedule list` prints of a kind. */
+typedef struct weft_schedule_kind weft_schedule_kind;
+WEFT_API int weft_schedule_kind_count(void);
+WEFT_API const weft_schedule_kind *weft_schedule_kind_at(int i);
+/** NULL when unknown; weft_schedule_kind_require() fails with the nearest name. */
+WEFT_API const weft_schedule_kind *weft_schedule_kind_find(const char *name);
+WEFT_API const char *weft_schedule_kind_name(const weft_schedule_kind *k);
+WEFT_API const char *weft_schedule_kind_summary(const weft_schedule_kind *k); /**< one line */
+WEFT_API const char *weft_schedule_kind_source(const weft_schedule_kind *k);  /**< paper    */
+
+/** Can this kind run (p, m, v)?  WEFT_OK, or WEFT_E_INVALID whose message names the
+ *  broken rule, the flag (-p, -m, -v, --group), what was found and the nearest legal value. */
+WEFT_API WEFT_MUST_CHECK weft_status weft_schedule_applicable(const char *kind, int p, int m,
+                                                              int v,
+                                                              const weft_schedule_options *opt);
+
+/** Make a schedule. opt may be NULL. Clear with weft_schedule_clear().
+ *  Limits: 1 <= p <= 4096, 1 <= v <= 255, 1 <= m, at most 2^31 ops in all. */
+WEFT_API WEFT_MUST_CHECK weft_status weft_schedule_make(const char *kind, int p, int m, int v,
+                                                        const weft_schedule_options *opt,
+                                                        weft_schedule *out);
+WEFT_API void weft_schedule_clear(weft_schedule *s);
+
+/** Number of stages: p, p*v or (bidir) p and (bidirv) 2p per direction. */
+WEFT_API int weft_schedule_stages(const weft_schedule *s);
+/** Stage of (rank, chunk). */
+WEFT_API int weft_schedule_stage(const weft_schedule *s, int rank, int chunk);
+/** (rank, chunk) that holds a stage for micro-batch `micro`. */
+WEFT_API void weft_schedule_holder(const weft_schedule *s, int stage, int64_t micro, int *rank,
+                                   int *chunk);
+
+/**
+ * Add communication: for every op whose input comes from another rank a POST_RECV
+ * (before the previous compute op of the rank, so that it is posted while that op
+ * runs) and a WAIT right before the op; after every op whose result goes to another
+ * rank a SEND. `in` stays as it is. Inputs from the same rank need no message.
+ */
+WEFT_API WEFT_MUST_CHECK weft_status weft_schedule_lower(const weft_schedule *in,
+                                                         weft_schedule *out);
+
+/** Rules a schedule can break; the first one found is reported. */
+typedef struct weft_schedule_report {
+    int64_t n_ops, n_compute, p2p_messages;
+    int64_t *peak_in_flight;   /**< [p] chunk activations, freed at B or I */
+    int64_t *peak_in_flight_w; /**< [p] freed at B or W                    */
+} weft_schedule_report;
+
+/**
+ * Recompute everything from the ops: each op once, F before its backward, I before W,
+ * ranges, cross-rank dependencies acyclic under rendezvous (a send completes only when
+ * its receive is posted; at most `outstanding` sends in flight per peer, 0 = default 2),
+ * and under tagless pairing (per source, destination and activation|gradient channel
+ * messages are received in the order they are sent). Works on lowered and unlowered
+ * schedules (unlowered ones are lowered on the fly, streaming). `report` may be NULL;
+ * else clear it with weft_schedule_report_clear().
+ * @return WEFT_OK; WEFT_E_INFEASIBLE whose message names the rule, the ranks and ops
+ *         involved (for a deadlock: the cycle).
+ */
+WEFT_API WEFT_MUST_CHECK weft_status weft_schedule_check(const weft_schedule *s, int outstanding,
+                                                         weft_schedule_report *report);
+WEFT_API void weft_schedule_report_clear(weft_schedule_report *r);
+
+/** Durations and links. Zeroed fields mean zero cost. */
+typedef struct weft_costs {
+    /** [p][v][WEFT_OP_N_COMPUTE] duration of one op; required. */
+    const double *dur;
+    double latency; /**< added to every value that crosses ranks (non-blocking link) */
+    /** optional: overrides dur, per micro-batch */
+    double (*dur_at)(void *ctx, int rank, int chunk, int kind, int64_t micro);
+    void *dur_ctx;
+} weft_costs;
+
+/** Called for each compute op in an order in which every op comes after its inputs. */
+typedef void weft_eval_visit(void *ctx, int rank, const weft_op *op, double start, double end);
+
+typedef struct weft_eval {
+    double makespan, span, ideal, bubble_of_total, bubble_of_ideal;
+    double *busy, *idle; /**< [p]; idle = makespan - busy */
+    int64_t p2p_messages;
+} weft_eval;
+
+/**
+ * Order x durations x latency -> end times. An op starts when its rank is free and
+ * its inputs are there. ideal = max over ranks of busy; span = max over ranks of
+ * (last end - first start). O(ops). Works on unlowered schedules.
+ * @return WEFT_OK; WEFT_E_INFEASIBLE with the blocked ops if the order deadlocks.
+ */
+WEFT_API WEFT_MUST_CHECK weft_status weft_schedule_eval(const weft_schedule *s,
+                                                        const weft_costs *costs,
+                                                        weft_eval_visit *visit, void *ctx,
+                                                        weft_eval *out);
+WEFT_API void weft_eval_clear(weft_eval *e);
+
+/** Text form: one line a rank, "F0.0 F1.0 B0.0& ..." (kind, micro-batch, chunk). */
+WEFT_API void weft_schedule_write_ops(const weft_schedule *s, weft_writer *out);
+/** PyTorch pipelining's CSV: a row a rank, cells "0F0" = stage, kind, micro-batch. */
+WEFT_API void weft_schedule_write_csv(const weft_schedule *s, weft_writer *out);
+/** Reads either text form (recognised by its first cell). Errors name line and column.
+ *  p, m, v come from the text; the schedule is NOT checked yet. */
+WEFT_API WEFT_MUST_CHECK weft_status weft_schedule_read(const char *text, int64_t n,
+                                                        weft_placement_kind placement,
+                                                        weft_schedule *out);
+
+/** Closed form of a kind where one is known (uniform costs, zero latency), else NaN:
+ *  makespan for full-stage times tf, tb. peak: chunk activations of `rank`, or -1. */
+WEFT_API double weft_schedule_closed_makespan(const weft_schedule *s, double tf, double tb);
+WEFT_API int64_t weft_schedule_closed_peak(const weft_schedule *s, int rank);
+
+WEFT_END
+#endif

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** @file weft/sim.h  Simulate a schedule: weft_schedule_eval() writing a trace. */
+#ifndef WEFT_SIM_H
+#define WEFT_SIM_H
+
+#include <weft/trace.h>
+
+WEFT_BEGIN
+
+/** Compute and (latency > 0) SEND entries into `trace` (initialised by this call; may be
+ *  NULL for a summary only), the summary into `out`. */
+WEFT_API WEFT_MUST_CHECK weft_status weft_simulate(const weft_schedule *s, const weft_costs *costs,
+                                                   weft_trace *trace, weft_eval *out);
+
+/** Fill dur [p][v][WEFT_OP_N_COMPUTE] from full-stage times: a chunk op takes 1/v
+ *  (per_op = 0) or the given time itself (per_op = 1). */
+WEFT_API void weft_costs_uniform(const weft_schedule *s, double tf, double tb, double ti,
+                                 double tw, int per_op, double *dur);
+/** Same from per-stage times; each array has weft_schedule_stages() items (a rank's
+ *  full-stage times when it has p), ti and tw may be NULL (tb/2 each). */
+WEFT_API WEFT_MUST_CHECK weft_status weft_costs_by_stage(const weft_schedule *s, int n,
+                                                         const double *tf, const double *tb,
+                                                         const double *ti, const double *tw,
+                                                         double *dur);
+
+WEFT_END
+#endif
