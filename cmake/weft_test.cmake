@@ -7,7 +7,7 @@ pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 function(weft_test name)
   cmake_parse_arguments(T "LONG" "" "SOURCES;LIBS;LABELS;ENV;ARGS" ${ARGN})
   add_executable(test_${name} ${T_SOURCES})
-  target_include_directories(test_${name} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/run
+  target_include_directories(test_${name} PRIVATE ${CMAKE_SOURCE_DIR}/src ${CMAKE_SOURCE_DIR}/runtime
                                                   ${CMAKE_SOURCE_DIR}/tests)
   target_compile_definitions(test_${name} PRIVATE WEFT_SHARED_DIR="${CMAKE_SOURCE_DIR}/../shared"
                                                   WEFT_TEST_DIR="${CMAKE_SOURCE_DIR}/tests")
