@@ -2,8 +2,21 @@
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 
+# weft_test_properties(name [LONG] [LABELS x ...] [ENV A=1 ...]): what every ctest entry
+# of this project has. Exit 77 = skipped. Labels with a meaning for ./check: mpi (also run
+# in the MPICH build), tsan, asan (also run in that build). Tests labelled mpi or timing
+# have the machine to themselves.
+function(weft_test_properties name)
+  cmake_parse_arguments(T "" "" "LABELS;ENV" ${ARGN})
+  set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 LABELS "${T_LABELS}"
+                                          ENVIRONMENT "${T_ENV}" TIMEOUT 600)
+  if("mpi" IN_LIST T_LABELS OR "timing" IN_LIST T_LABELS)
+    set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
+  endif()
+endfunction()
+
 # weft_test(name SOURCES a.c ... [LIBS weft-run ...] [LONG] [LABELS x ...] [ENV A=1 ...])
-# One cmocka program, one ctest entry. Exit 77 = skipped. LONG: only with WEFT_LONG_TESTS.
+# One cmocka program, one ctest entry. LONG: only with WEFT_LONG_TESTS.
 function(weft_test name)
   cmake_parse_arguments(T "LONG" "" "SOURCES;LIBS;LABELS;ENV;ARGS" ${ARGN})
   add_executable(test_${name} ${T_SOURCES})
@@ -16,6 +29,5 @@ function(weft_test name)
     return()
   endif()
   add_test(NAME ${name} COMMAND test_${name} ${T_ARGS})
-  set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 LABELS "${T_LABELS}"
-                                          ENVIRONMENT "${T_ENV}" TIMEOUT 600)
+  weft_test_properties(${name} LABELS ${T_LABELS} ENV ${T_ENV})
 endfunction()
