@@ -57,14 +57,20 @@ typedef struct weft_tensor_info {
     weft_init init;
     double std;         /**< of WEFT_INIT_NORMAL                                  */
     int decay;          /**< weight decay applies (2-D tensors)                   */
-    int tied_to;        /**< table index of the tensor it shares values with; -1  */
+    int tied_to;        /**< row of the tensor it shares values with; -1 for all of the
+                             GPT-2 family, where a tied output layer has no row   */
 } weft_tensor_info;
 
-/** Preset by name ("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl", "gpt2-tiny") or dimensions
- *  "layers=12,hidden=768,heads=12,vocab=50257,positions=1024[,ffn=,tied=]".
+/** Preset by name ("gpt2", "gpt2-medium", "gpt2-large", "gpt2-xl", "gpt2-tiny"), one with
+ *  changes ("gpt2,layers=6,vocab=256"), or dimensions
+ *  "layers=12,hidden=768,heads=12[,vocab=50257,positions=1024,ffn=,tied=]".
  *  Errors name the key, the value and what is needed; unknown names get the nearest. */
 WEFT_API WEFT_MUST_CHECK weft_status weft_arch_parse(const char *text, weft_arch *out);
-/** Set one field by name from text (field table); used by config readers. */
+/** The shape of "gpt2", named "custom"; where config readers start. */
+WEFT_API void weft_arch_defaults(weft_arch *a);
+/** Set one field by name from text (Megatron's and Hugging Face's names are known too).
+ *  kv_heads, head_dim and ffn follow hidden and heads while they have their usual
+ *  values; "0" gives those back. Combinations are checked by weft_arch_check() only. */
 WEFT_API WEFT_MUST_CHECK weft_status weft_arch_set(weft_arch *a, const char *field,
                                                    const char *value);
 /** Ranges and consistency (hidden = heads*head_dim, ...). Sizes are checked for overflow. */
@@ -75,13 +81,13 @@ WEFT_API const weft_arch *weft_arch_preset_at(int i);
 /** Rows of the table, in forward order; tied output layers have no row. */
 WEFT_API int weft_arch_tensor_count(const weft_arch *a);
 WEFT_API void weft_arch_tensor(const weft_arch *a, int i, weft_tensor_info *out);
-/** Unique parameters (tied counted once). */
+/** Unique parameters (tied counted once) of a checked model. */
 WEFT_API int64_t weft_arch_params(const weft_arch *a);
 /** Model FLOPs of one training token, forward + backward: 6 * matmul parameters
  *  + attention 12*layers*hidden*seq (full square) or half of it (causal). */
 WEFT_API double weft_arch_flops_per_token(const weft_arch *a, int64_t seq, int causal);
 
-/** weft_arch_params() as the model is stated: JSON object of the dimensions. */
+/** JSON object of the dimensions, and "params". */
 WEFT_API void weft_arch_write_json(const weft_arch *a, weft_writer *out);
 
 WEFT_END
