@@ -9,7 +9,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/bin" "$work/tools"
 for tool in awk bash cat env true mktemp rm tail grep; do
-    ln -s "$(command -v $tool)" "$work/tools/$tool"
+    ln -s "$(type -P $tool)" "$work/tools/$tool"
 done
 stub() { printf '#!/bin/bash\n%s\n' "$2" >"$work/bin/$1"; chmod +x "$work/bin/$1"; }
 fail() { echo "$1"; cat "$work/out" "$work/apt" 2>/dev/null; exit 1; }
