@@ -2,6 +2,7 @@
 #include "base/alloc.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <weft/alloc.h>
 
 #include "base/error.h"
@@ -30,13 +31,14 @@ static weft_status check_bytes(int64_t n, int64_t size, size_t *bytes)
     int64_t total;
     if (n < 0 || size < 0 || wf_mul_i64(n, size, &total) ||
         (uint64_t)total > (uint64_t)SIZE_MAX / 2)
-        return WF_FAIL(WEFT_E_NOMEM, "%lld items of %lld bytes are more than can be addressed",
+        return WF_FAIL(WEFT_E_NOMEM,
+                       "%lld items of %lld bytes are more than can be addressed",
                        (long long)n, (long long)size);
     *bytes = total ? (size_t)total : 1;
     return WEFT_OK;
 }
 
-weft_status wf_alloc(int64_t n, int64_t size, void **out)
+weft_status wf_alloc(int64_t n, int64_t size, void *out)
 {
     size_t bytes;
     WF_TRY(check_bytes(n, size, &bytes));
@@ -44,11 +46,11 @@ weft_status wf_alloc(int64_t n, int64_t size, void **out)
     if (!p) return WF_FAIL(WEFT_E_NOMEM, "out of memory: %zu bytes asked", bytes);
     for (size_t i = 0; i < bytes; i++)
         p[i] = 0;
-    *out = p;
+    memcpy(out, &p, sizeof p); /* out is a T ** for any T: no store of another type */
     return WEFT_OK;
 }
 
-weft_status wf_grow(void **block, int64_t *cap, int64_t need, int64_t size)
+weft_status wf_grow(void *block, int64_t *cap, int64_t need, int64_t size)
 {
     size_t bytes;
     if (need <= *cap) return WEFT_OK;
@@ -56,9 +58,11 @@ weft_status wf_grow(void **block, int64_t *cap, int64_t need, int64_t size)
     while (want < need && !wf_mul_i64(want, 2, &want))
         ;
     WF_TRY(check_bytes(want, size, &bytes));
-    void *p = hook_realloc(*block, bytes);
+    void *p;
+    memcpy(&p, block, sizeof p);
+    p = hook_realloc(p, bytes);
     if (!p) return WF_FAIL(WEFT_E_NOMEM, "out of memory: %zu bytes asked", bytes);
-    *block = p;
+    memcpy(block, &p, sizeof p);
     *cap = want;
     return WEFT_OK;
 }

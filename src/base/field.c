@@ -140,6 +140,12 @@ static int is_default(const char *label, const wf_field *f, const char *text)
                                : a.i32 == b.i32;
 }
 
+static weft_status not_yet(const char *label, const wf_field *f, const char *found)
+{
+    return WF_FAIL(WEFT_E_INVALID, "%s %.40s is not in this version; %s is", label,
+                   found, f->text);
+}
+
 weft_status wf_field_set(const wf_table *t, void *obj, const char *name,
                          const char *text)
 {
@@ -152,8 +158,7 @@ weft_status wf_field_set(const wf_table *t, void *obj, const char *name,
     wf_field_label(t, i, label);
     WF_TRY(parse(label, f, text, &v));
     if (f->when == WF_LATER && !is_default(label, f, text))
-        return WF_FAIL(WEFT_E_INVALID, "%s %.40s is not in this version; %s is", label,
-                       text, f->text);
+        return not_yet(label, f, text);
     char *at = (char *)obj + f->offset;
     if (!f->size) return WEFT_OK;
     if (f->type != WF_STRING)
@@ -166,7 +171,10 @@ weft_status wf_field_set(const wf_table *t, void *obj, const char *name,
 void wf_field_defaults(const wf_table *t, void *obj)
 {
     for (int i = 0; i < t->n; i++) {
-        weft_status st = wf_field_set(t, obj, t->field[i].name, t->field[i].text);
+        const wf_field *f = &t->field[i];
+        memset((char *)obj + f->offset, 0, f->size);
+        if (!f->text) continue;
+        weft_status st = wf_field_set(t, obj, f->name, f->text);
         assert(st == WEFT_OK);
         (void)st;
     }
@@ -186,21 +194,37 @@ static double as_f64(const wf_field *f, value v)
                                : (double)v.i32;
 }
 
+static weft_status check_one(const wf_field *f, const char *label, const void *obj)
+{
+    const char *at = (const char *)obj + f->offset;
+
+    if (f->type == WF_STRING) {
+        if (!memchr(at, 0, f->size))
+            return WF_FAIL(WEFT_E_INVALID, "%s does not end within %d bytes", label,
+                           (int)f->size);
+        if (f->when == WF_LATER && strcmp(at, f->text)) return not_yet(label, f, at);
+        return WEFT_OK;
+    }
+    double x = as_f64(f, load(f, obj));
+    if (!f->text && x == 0) return WF_FAIL(WEFT_E_INVALID, "%s is not given", label);
+    if (f->type != WF_BOOL) WF_TRY(check_number(label, f, x));
+    if (f->when == WF_LATER) {
+        value v = {.i64 = 0};
+        char found[32];
+        WF_TRY(parse(label, f, f->text, &v));
+        if (x != as_f64(f, v))
+            return not_yet(label, f,
+                           f->type == WF_BOOL ? "true" : wf_num_text(x, found));
+    }
+    return WEFT_OK;
+}
+
 weft_status wf_field_check(const wf_table *t, const void *obj)
 {
     char label[LABEL];
-    for (int i = 0; i < t->n; i++) {
-        const wf_field *f = &t->field[i];
-        if (!f->size) continue;
-        wf_field_label(t, i, label);
-        if (f->type == WF_STRING) {
-            if (!memchr((const char *)obj + f->offset, 0, f->size))
-                return WF_FAIL(WEFT_E_INVALID, "%s does not end within %d bytes", label,
-                               (int)f->size);
-        } else if (f->type != WF_BOOL) {
-            WF_TRY(check_number(label, f, as_f64(f, load(f, obj))));
-        }
-    }
+    for (int i = 0; i < t->n; i++)
+        if (t->field[i].size)
+            WF_TRY(check_one(&t->field[i], wf_field_label(t, i, label), obj));
     return WEFT_OK;
 }
 

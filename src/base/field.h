@@ -22,7 +22,8 @@ typedef struct wf_field {
     wf_unit unit;
     size_t offset, size; /* in the struct; size 0: nothing is stored (WF_LATER only) */
     double min, max;     /* of numbers, inclusive; exact as doubles                 */
-    const char *text;    /* default, as the user would type it                      */
+    const char
+        *text; /* default, as the user would type it; NULL: none, stored as zero */
     wf_when when;
     const char *help; /* one line, no full stop */
 } wf_field;
@@ -53,7 +54,8 @@ WEFT_API WEFT_MUST_CHECK weft_status wf_field_set(const wf_table *t, void *obj,
                                                   const char *name, const char *value);
 /* Every field to its default text (a bad default is a bug: asserted). */
 WEFT_API void wf_field_defaults(const wf_table *t, void *obj);
-/* Ranges of a struct that may have been filled by hand; strings end inside their array. */
+/* A struct that may have been filled by hand: ranges, strings that end inside their
+ * array, nothing missing that has no default, nothing that this version lacks. */
 WEFT_API WEFT_MUST_CHECK weft_status wf_field_check(const wf_table *t, const void *obj);
 
 /* Value as text that wf_field_set() takes back exactly. */

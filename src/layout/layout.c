@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <weft/layout.h>
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "layout/fields.h"
+
+void weft_layout_defaults(weft_layout *l)
+{
+    wf_field_defaults(wf_layout_table(), l);
+}
+
+weft_status weft_layout_set(weft_layout *l, const char *field, const char *value)
+{
+    return wf_field_set(wf_layout_table(), l, field, value);
+}
+
+/* ---- the missing degree ---------------------------------------------------------- */
+
+/* Product of the given degrees; every factor is at most 2^20, two at a time fit. */
+static int64_t product(const weft_layout *l)
+{
+    const int32_t d[] = {l->tp, l->cp, l->pp, l->dp};
+    int64_t n = 1;
+    for (int i = 0; i < 4; i++)
+        if (d[i] > 0 && n <= INT_MAX) n *= d[i];
+    return n;
+}
+
+/* "--tp 3 * --pp 2", the given ones. */
+static const char *given_text(const weft_layout *l, char *buf, size_t size)
+{
+    static const char *const name[] = {"tp", "cp", "pp", "dp"};
+    const int32_t d[] = {l->tp, l->cp, l->pp, l->dp};
+    int n = 0;
+
+    buf[0] = 0;
+    for (int i = 0; i < 4; i++) {
+        int shown = d[i] && (i != 1 || d[i] > 1);
+        if (shown && n >= 0 && (size_t)n < size)
+            n += snprintf(buf + n, size - (size_t)n, "%s--%s %d", n ? " * " : "",
+                          name[i], d[i]);
+    }
+    return buf;
+}
+
+static weft_status does_not_divide(const weft_layout *l, int64_t given, int world)
+{
+    char degrees[96], nearest[48] = "";
+    int64_t below = world / given * given;
+
+    if (below) snprintf(nearest, sizeof nearest, "%lld and ", (long long)below);
+    return WF_FAIL(WEFT_E_INVALID,
+                   "%s = %lld does not divide the %d ranks; %s%lld ranks would do",
+                   given_text(l, degrees, sizeof degrees), (long long)given, world,
+                   nearest, (long long)(below + given));
+}
+
+/* Which degree takes what is left of the world. With dp free, tp and pp not given are 1. */
+static weft_status free_degree(weft_layout *l, int64_t left, int32_t **degree,
+                               const char **name)
+{
+    if (!l->dp) {
+        if (!l->tp) l->tp = 1;
+        if (!l->pp) l->pp = 1;
+        *degree = &l->dp;
+        *name = "dp";
+    } else if (!l->tp && !l->pp) {
+        return WF_FAIL(
+            WEFT_E_INVALID,
+            "--tp and --pp are both missing: %lld ranks per replica (--dp %d) can be "
+            "shared in several ways; give one of them",
+            (long long)left, l->dp);
+    } else if (!l->tp || !l->pp) {
+        *degree = l->tp ? &l->pp : &l->tp;
+        *name = l->tp ? "pp" : "tp";
+    }
+    return WEFT_OK;
+}
+
+static weft_status wrong_world(const weft_layout *l, int64_t given, int world)
+{
+    char degrees[96], hint[48] = "";
+    int64_t rest = given / l->dp;
+
+    if (world % rest == 0)
+        snprintf(hint, sizeof hint, "; --dp %lld fits", (long long)(world / rest));
+    return WF_FAIL(WEFT_E_MISMATCH, "%s = %lld ranks, but there are %d%s",
+                   given_text(l, degrees, sizeof degrees), (long long)given, world,
+                   hint);
+}
+
+weft_status weft_layout_resolve(weft_layout *l, int world, const char **derived)
+{
+    weft_layout next = *l;
+    int32_t *degree = NULL;
+    const char *name = NULL;
+
+    if (world < 0) return WF_FAIL(WEFT_E_INVALID, "a world of %d ranks", world);
+    if (next.tp < 0 || next.cp < 0 || next.pp < 0 || next.dp < 0)
+        return WF_FAIL(WEFT_E_INVALID,
+                       "--tp %d --cp %d --pp %d --dp %d: degrees are at least 1",
+                       next.tp, next.cp, next.pp, next.dp);
+    if (!next.cp) next.cp = 1;
+    if (!world) {
+        if (!next.tp) next.tp = 1;
+        if (!next.pp) next.pp = 1;
+        if (!next.dp) next.dp = 1;
+    } else {
+        int64_t given = product(&next);
+        if (next.tp && next.pp && next.dp) {
+            if (given != world) return wrong_world(&next, given, world);
+        } else {
+            if (world % given) return does_not_divide(&next, given, world);
+            WF_TRY(free_degree(&next, world / given, &degree, &name));
+            *degree = (int32_t)(world / given);
+        }
+    }
+    *l = next;
+    if (derived) *derived = name;
+    return WEFT_OK;
+}
+
+/* ---- what a checked layout means ------------------------------------------------- */
+
+int weft_layout_world(const weft_layout *l)
+{
+    int64_t n = product(l);
+    return n > INT_MAX ? INT_MAX : (int)n;
+}
+
+int64_t weft_layout_n_micro(const weft_layout *l)
+{
+    int64_t per_micro;
+    if (wf_mul_i64(l->micro_batch, l->dp, &per_micro) || per_micro < 1) return 0;
+    return l->global_batch / per_micro;
+}
+
+weft_status weft_layout_mesh(const weft_layout *l, weft_mesh *out)
+{
+    int degree[WEFT_MAX_AXES] = {0};
+    degree[WEFT_TP] = l->tp;
+    degree[WEFT_CP] = l->cp;
+    degree[WEFT_PP] = l->pp;
+    degree[WEFT_DP] = l->dp;
+    return weft_mesh_make(degree, l->order, out);
+}
+
+void weft_layout_stage_layers(const weft_layout *l, const weft_arch *a, int stage,
+                              int64_t *first, int64_t *count)
+{
+    *count = a->layers / ((int64_t)l->pp * l->vpp);
+    *first = stage * *count;
+}
+
+int64_t weft_layout_padded_vocab(const weft_layout *l, const weft_arch *a)
+{
+    int64_t unit = l->vocab_multiple * l->tp;
+    return (a->vocab + unit - 1) / unit * unit;
+}
+
+void weft_layout_shard_size(const weft_layout *l, const weft_arch *a,
+                            const weft_tensor_info *t, int64_t size[2])
+{
+    size[0] = t->size[0];
+    size[1] = t->size[1];
+    if (t->tp_dim < 0) return;
+    int64_t whole = t->is_vocab ? weft_layout_padded_vocab(l, a) : t->size[t->tp_dim];
+    size[t->tp_dim] = whole / l->tp;
+}
+
+void weft_layout_write_json(const weft_layout *l, weft_writer *out)
+{
+    wf_json j = wf_json_begin(out);
+    wf_json_object(&j);
+    wf_field_put_json(wf_layout_table(), l, &j);
+    wf_json_put_i64(&j, "world", weft_layout_world(l));
+    wf_json_put_i64(&j, "n_micro", weft_layout_n_micro(l));
+    wf_json_end_object(&j);
+}
+
+void weft_layout_write_text(const weft_layout *l, weft_writer *out)
+{
+    weft_print(out, "tp=%d pp=%d dp=%d vpp=%d %s m=%lld", l->tp, l->pp, l->dp, l->vpp,
+               l->schedule, (long long)weft_layout_n_micro(l));
+}
