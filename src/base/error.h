@@ -4,8 +4,9 @@
 #include <weft/status.h>
 
 /* The only way to make a failure: status and words together. The place goes to
- * the debug record, never into the words a user reads. */
-#define WF_FAIL(st, ...) weft_fail((st), __FILE__, __LINE__, __VA_ARGS__)
+ * the debug record, never into the words a user reads. st is named again as the value, so
+ * that the compiler sees that a failure is not WEFT_OK. */
+#define WF_FAIL(st, ...) (weft_fail((st), __FILE__, __LINE__, __VA_ARGS__), (st))
 
 /* Pass a failure up unchanged. */
 #define WF_TRY(call)                                                                   \
