@@ -55,6 +55,10 @@ typedef struct weft_comm_options {
     double timeout_s;       /**< longest any wait may take; 0 = 300            */
     const char *status_dir; /**< mapped per-rank status files; NULL = none     */
     int yield;              /**< 1 = more ranks than cores: yield while polling */
+    /** Called from another thread when a call that cannot be polled (MPI_Init, making a
+     *  group, MPI_Finalize) passes timeout_s; it should print and end the process. NULL:
+     *  such calls are not watched. */
+    void (*on_stuck)(const char *message);
 } weft_comm_options;
 
 /** One rank alone. */

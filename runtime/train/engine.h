@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WF_TRAIN_ENGINE_H
+#define WF_TRAIN_ENGINE_H
+#include <weft/run/train.h>
+
+#include "base/error.h"
+
+/* One bucket of a chunk's gradients: parameters first .. last, reduced as one. */
+typedef struct wf_bucket {
+    int chunk, first, last;
+    int64_t at, n; /* elements in the chunk's gradient buffer */
+    int started;
+    weft_event ev;
+    double start_s;
+} wf_bucket;
+
+/* Optimizer state of a chunk, parallel to its buffers. */
+typedef struct wf_state {
+    void *m, *v;
+    void *master; /* == w_all when the tensor type is the accumulation type */
+} wf_state;
+
+struct weft_engine {
+    weft_train_config cfg;
+    weft_comm *comm;
+    const weft_data *data;
+    weft_arena *arena;
+    weft_kctx *k;
+    weft_mesh mesh;
+    int coord[WEFT_MAX_AXES];
+    weft_group *tp, *dp;
+    weft_group *tied;     /* first and last stage of this column; NULL: not in it */
+    weft_group *model;    /* tp, pp: the gradient norm                             */
+    weft_group *replicas; /* pp, dp: the loss                                      */
+    weft_schedule schedule;
+    int *pp_rank_of;      /* [pp] comm rank of each pipeline rank                  */
+    weft_chunk *chunk;    /* [vpp] */
+    wf_state *state;      /* [vpp] */
+    weft_exec *exec;
+    int n_buckets, next_bucket;
+    wf_bucket *bucket;
+    int64_t step, consumed;
+    weft_trace trace;
+    double t0;            /* when the trace began */
+};
+
+/* ddp.c */
+weft_status wf_buckets_create(weft_engine *e) WEFT_MUST_CHECK;
+/* weft_exec_step.ready: start the buckets that are complete */
+weft_status wf_buckets_ready(void *engine, int chunk, int n_done);
+weft_status wf_buckets_finish(weft_engine *e) WEFT_MUST_CHECK;
+/* Sum of the tied embedding's gradient over its two copies. */
+weft_status wf_tied_sum(weft_engine *e) WEFT_MUST_CHECK;
+
+/* gradnorm.c */
+weft_status wf_grad_norm(weft_engine *e, double *norm) WEFT_MUST_CHECK;
+/* A failure that names the tensor and the rank; the same on every rank. */
+weft_status wf_report_not_finite(weft_engine *e, double loss) WEFT_MUST_CHECK;
+
+/* update.c */
+weft_status wf_state_create(weft_engine *e) WEFT_MUST_CHECK;
+void wf_update(weft_engine *e, double lr, double grad_scale);
+void wf_zero_grads(weft_engine *e);
+
+/* Batch of the training or held-out part, for weft_exec_step.batch. */
+typedef struct wf_batch {
+    weft_engine *e;
+    weft_split split;
+    int64_t first; /* sample number at the start of the global batch */
+} wf_batch;
+void wf_batch_read(void *batch, int64_t micro, int32_t *tokens, int32_t *targets);
+
+int wf_engine_last_stage(const weft_engine *e);
+weft_status wf_sum(weft_engine *e, weft_group *g, weft_purpose why, double *x,
+                   int n) WEFT_MUST_CHECK;
+/* Entry of the measured trace with a label. */
+weft_status wf_mark(weft_engine *e, weft_lane lane, const char *label, double start_s,
+                    int64_t bytes) WEFT_MUST_CHECK;
+#endif

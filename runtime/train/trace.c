@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The measured traces of all ranks in one. */
+#include <string.h>
+
+#include "base/alloc.h"
+#include "train/engine.h"
+
+const weft_trace *weft_engine_trace(const weft_engine *e)
+{
+    return e->cfg.trace ? &e->trace : NULL;
+}
+
+/* Labels are fixed strings; across processes they travel as numbers. */
+static const char *const labels[] = {"",         "wait",      "dp bucket", "dp wait",
+                                     "tied sum", "grad norm", "optimizer"};
+enum { N_LABELS = sizeof labels / sizeof *labels };
+
+static int label_number(const char *label)
+{
+    for (int i = 1; label && i < N_LABELS; i++)
+        if (!strcmp(label, labels[i])) return i;
+    return 0;
+}
+
+/* An entry as it travels: the label as a number in `bytes`' neighbour. */
+typedef struct wire {
+    weft_trace_entry e;
+    int64_t label;
+} wire;
+
+static weft_status pack(const weft_engine *e, wire **out)
+{
+    WF_TRY(WF_ALLOC(e->trace.n, out));
+    for (int64_t i = 0; i < e->trace.n; i++) {
+        wire *w = &(*out)[i];
+        w->e = e->trace.entry[i];
+        w->e.start -= e->t0;
+        w->e.end -= e->t0;
+        w->label = label_number(w->e.label);
+        w->e.label = NULL;
+    }
+    return WEFT_OK;
+}
+
+static weft_status unpack(const wire *w, int64_t n, weft_trace *out)
+{
+    for (int64_t i = 0; i < n; i++) {
+        weft_trace_entry entry = w[i].e;
+        if (w[i].label > 0 && w[i].label < N_LABELS) entry.label = labels[w[i].label];
+        WF_TRY(weft_trace_add(out, &entry));
+    }
+    return WEFT_OK;
+}
+
+static weft_status transfer(weft_engine *e, int from, void *buf, int64_t bytes, int64_t tag)
+{
+    weft_event ev = {0};
+
+    if (weft_comm_rank(e->comm) == 0)
+        WF_TRY(weft_recv(e->comm, WEFT_FOR_CONTROL, from, tag, buf, bytes, &ev));
+    else
+        WF_TRY(weft_send(e->comm, WEFT_FOR_CONTROL, 0, tag, buf, bytes, &ev));
+    return weft_wait(e->comm, &ev);
+}
+
+static weft_status receive(weft_engine *e, int from, weft_trace *out)
+{
+    int64_t n = 0;
+    wire *w = NULL;
+
+    WF_TRY(transfer(e, from, &n, sizeof n, 0));
+    WF_TRY(WF_ALLOC(n, &w));
+    weft_status st = transfer(e, from, w, n * (int64_t)sizeof *w, 1);
+    if (st == WEFT_OK) st = unpack(w, n, out);
+    wf_free(w);
+    return st;
+}
+
+static weft_status collect(weft_engine *e, wire *mine, weft_trace *out)
+{
+    int64_t n = e->trace.n;
+
+    if (weft_comm_rank(e->comm) != 0) {
+        WF_TRY(transfer(e, 0, &n, sizeof n, 0));
+        return transfer(e, 0, mine, n * (int64_t)sizeof *mine, 1);
+    }
+    WF_TRY(unpack(mine, n, out));
+    for (int r = 1; r < weft_comm_size(e->comm); r++)
+        WF_TRY(receive(e, r, out));
+    return WEFT_OK;
+}
+
+weft_status weft_engine_gather_trace(weft_engine *e, weft_trace *out)
+{
+    wire *mine = NULL;
+    weft_trace all;
+
+    weft_trace_init(&all, weft_comm_size(e->comm), "s", e->schedule.kind);
+    all.measured = 1;
+    weft_status st = pack(e, &mine);
+    if (st == WEFT_OK) st = collect(e, mine, &all);
+    wf_free(mine);
+    if (st != WEFT_OK) {
+        weft_trace_clear(&all);
+        return st;
+    }
+    *out = all;
+    return WEFT_OK;
+}
