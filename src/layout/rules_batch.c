@@ -189,31 +189,63 @@ static weft_status seq_broken(const weft_layout *l, const weft_arch *a)
         (long long)l->seq, (long long)a->positions, (long long)a->positions);
 }
 
-/* Bytes of the largest matrices of one micro-batch, 8 a value, and tokens of a step. */
+static int64_t larger(int64_t a, int64_t b)
+{
+    return a > b ? a : b;
+}
+
+static int vocab_fits(const weft_layout *l, const weft_arch *a)
+{
+    int64_t bytes; /* weights, gradients and optimizer state are 16 bytes a parameter */
+    return !wf_mul_i64(weft_layout_padded_vocab(l, a), 16 * a->hidden, &bytes);
+}
+
+/* Bytes of the largest matrix that one sequence needs, 8 a value; -1 beyond 64 bits. */
+static int64_t sequence_bytes(const weft_layout *l, const weft_arch *a)
+{
+    int64_t widest =
+        larger(3 * a->hidden, larger(a->ffn, weft_layout_padded_vocab(l, a)));
+    int64_t scores, bytes;
+    if (wf_mul_i64(a->heads, l->seq, &scores)) return -1;
+    if (wf_mul_i64(larger(widest, scores), 8 * l->seq, &bytes)) return -1;
+    return bytes;
+}
+
 static int sizes_hold(const weft_layout *l, const weft_arch *a)
 {
-    int64_t rows, x, padded = weft_layout_padded_vocab(l, a);
-    int64_t widest = 3 * a->hidden > a->ffn ? 3 * a->hidden : a->ffn;
-    int64_t scores;
-
-    if (padded > widest) widest = padded;
-    if (wf_mul_i64(l->micro_batch, l->seq, &rows) || wf_mul_i64(rows, 8, &x)) return 0;
-    if (wf_mul_i64(a->heads, l->seq, &scores)) return 0;
-    if (scores > widest) widest = scores;
-    if (wf_mul_i64(x, widest, &x) || wf_mul_i64(padded, 16 * a->hidden, &x)) return 0;
-    return !wf_mul_i64(l->global_batch, l->seq, &x);
+    int64_t x, sequence = sequence_bytes(l, a);
+    return vocab_fits(l, a) && sequence > 0 && l->micro_batch <= INT64_MAX / sequence &&
+           !wf_mul_i64(l->global_batch, l->seq, &x);
 }
 
 static weft_status sizes_broken(const weft_layout *l, const weft_arch *a)
 {
+    int64_t sequence = sequence_bytes(l, a);
+
+    if (!vocab_fits(l, a))
+        return WF_FAIL(
+            WEFT_E_INVALID,
+            "--vocab-multiple %lld * --tp %d pads %lld rows to %lld, whose bytes pass "
+            "64 bits; --vocab-multiple 128 is usual",
+            (long long)l->vocab_multiple, l->tp, (long long)a->vocab,
+            (long long)weft_layout_padded_vocab(l, a));
+    if (sequence < 0)
+        return WF_FAIL(
+            WEFT_E_INVALID,
+            "--seq %lld needs matrices whose bytes pass 64 bits; --seq 1024 is usual",
+            (long long)l->seq);
+    if (l->micro_batch > INT64_MAX / sequence)
+        return WF_FAIL(
+            WEFT_E_INVALID,
+            "--micro-batch %lld needs matrices whose bytes pass 64 bits (--seq %lld); "
+            "--micro-batch %lld is the most",
+            (long long)l->micro_batch, (long long)l->seq,
+            (long long)(INT64_MAX / sequence));
     return WF_FAIL(
         WEFT_E_INVALID,
-        "--micro-batch %lld * --seq %lld with this model (hidden %lld, ffn %lld, "
-        "vocab %lld padded to %lld), or --global-batch %lld * --seq, passes 64 bits; "
-        "--micro-batch 1 and smaller ones do",
-        (long long)l->micro_batch, (long long)l->seq, (long long)a->hidden,
-        (long long)a->ffn, (long long)a->vocab,
-        (long long)weft_layout_padded_vocab(l, a), (long long)l->global_batch);
+        "--global-batch %lld * --seq %lld tokens pass 64 bits; --global-batch %lld is "
+        "the most",
+        (long long)l->global_batch, (long long)l->seq, (long long)(INT64_MAX / l->seq));
 }
 
 const wf_rule wf_rules_batch[] = {

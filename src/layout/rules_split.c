@@ -61,8 +61,7 @@ static weft_status order_broken(const weft_layout *l, const weft_arch *a)
 {
     weft_mesh mesh;
     weft_status st = weft_layout_mesh(l, &mesh);
-    return WF_FAIL(st, "--order %s: %s; tp,cp,pp,dp is the usual one", l->order,
-                   weft_status_message());
+    return WF_FAIL(st, "%s; tp,cp,pp,dp is the usual one", weft_status_message());
 }
 
 /* ---- tensor parallelism ---------------------------------------------------------- */
@@ -114,26 +113,39 @@ static int layers_hold(const weft_layout *l, const weft_arch *a)
     return a->layers % ((int64_t)l->pp * l->vpp) == 0;
 }
 
+static const char *does_not(const weft_layout *l, const weft_arch *a)
+{
+    return (int64_t)l->pp * l->vpp > a->layers ? "needs more than" : "does not divide";
+}
+
+/* " 1 2 3 do" after what, or "no --pp does" */
+static const char *ways(const char *values, const char *flag, char *buf, size_t size)
+{
+    if (*values)
+        snprintf(buf, size, "%s %s do", flag, values);
+    else
+        snprintf(buf, size, "no %s does", flag);
+    return buf;
+}
+
 /* Both ways out: another pp with this vpp, another vpp with this pp. */
 static weft_status layers_broken(const weft_layout *l, const weft_arch *a)
 {
-    char pp[WF_LEGAL], vpp[WF_LEGAL], stages[64] = "", or_vpp[WF_LEGAL + 48] = "";
-    int64_t n = (int64_t)l->pp * l->vpp;
+    char legal[WF_LEGAL], pp[WF_LEGAL + 16], vpp[WF_LEGAL + 16];
     wf_legal by_pp = {l, a, "pp-layers", set_pp, l->pp, 1, a->layers, 1, 6};
     wf_legal by_vpp = {l, a, "pp-layers", set_vpp, l->vpp, 1, 255, 1, 6};
 
-    wf_legal_text(&by_pp, pp);
-    if (l->vpp > 1) {
-        snprintf(stages, sizeof stages, " * --vpp %d = %lld stages", l->vpp,
-                 (long long)n);
-        wf_legal_text(&by_vpp, vpp);
-        snprintf(or_vpp, sizeof or_vpp, "; with --pp %d, %s%s", l->pp,
-                 *vpp ? "--vpp " : "no --vpp does", vpp);
-    }
-    return WF_FAIL(WEFT_E_INVALID, "--pp %d%s %s %lld layers; with --vpp %d, %s%s%s",
-                   l->pp, stages, n > a->layers ? "needs more than" : "does not divide",
-                   (long long)a->layers, l->vpp, *pp ? "--pp " : "no --pp does", pp,
-                   or_vpp);
+    ways(wf_legal_text(&by_pp, legal), "--pp", pp, sizeof pp);
+    if (l->vpp == 1)
+        return WF_FAIL(WEFT_E_INVALID, "--pp %d %s %lld layers; %s", l->pp,
+                       does_not(l, a), (long long)a->layers, pp);
+    ways(wf_legal_text(&by_vpp, legal), "--vpp", vpp, sizeof vpp);
+    return WF_FAIL(
+        WEFT_E_INVALID,
+        "--pp %d * --vpp %d = %lld stages: %s %lld layers; with --vpp %d, %s; with "
+        "--pp %d, %s",
+        l->pp, l->vpp, (long long)l->pp * l->vpp, does_not(l, a), (long long)a->layers,
+        l->vpp, pp, l->pp, vpp);
 }
 
 const wf_rule wf_rules_split[] = {
