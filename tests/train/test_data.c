@@ -303,6 +303,22 @@ static void valid_counts_the_targets_that_are_not_ignored(void **state)
     }
 }
 
+/* 65536 is the first token that two bytes cannot hold. */
+static void a_vocabulary_past_two_bytes_keeps_its_last_token(void **state)
+{
+    int32_t tokens[64], most = 0;
+    weft_data *d = NULL;
+
+    assert_int_equal(weft_data_random(65537, 64, 8000, 0, 1, &d), WEFT_OK);
+    for (int64_t k = 0; k < 8000; k++) {
+        weft_data_sample(d, WEFT_HELD_OUT, k, tokens, NULL);
+        for (int i = 0; i < 64; i++)
+            if (tokens[i] > most) most = tokens[i];
+    }
+    assert_int_equal(most, 65536);
+    weft_data_destroy(d);
+}
+
 static double entropy_of(const char *text, int64_t n)
 {
     weft_data *d = NULL;
@@ -412,6 +428,7 @@ int main(void)
         cmocka_unit_test(case_58_first_and_last_stage_see_the_same_sample),
         cmocka_unit_test(held_out_windows_come_in_order_and_wrap),
         cmocka_unit_test(random_tokens_cover_the_vocabulary_and_depend_on_the_seed),
+        cmocka_unit_test(a_vocabulary_past_two_bytes_keeps_its_last_token),
         cmocka_unit_test(valid_counts_the_targets_that_are_not_ignored),
         cmocka_unit_test(bigram_entropy_follows_its_definition),
         cmocka_unit_test(bigram_entropy_of_independent_tokens_is_that_of_one),

@@ -260,6 +260,8 @@ static void sizes_and_headers_must_fit_the_file(void **state)
         path = put("count.bin", buf, sizeof buf);
         REFUSED(read_one(path, 1, 0, &d), WEFT_E_INVALID, path, "counts", "1000 bytes");
     }
+    path = put_llmc("none.bin", 20240520, 1, -1, 2, token, 0);
+    REFUSED(read_one(path, 1, 0, &d), WEFT_E_INVALID, path, "counts 0 tokens");
     for (size_t n = 4; n < 1024; n += 255) {
         int32_t header[256] = {20240801, 7, 1};
         path = put("cut.bin", header, n);
