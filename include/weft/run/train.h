@@ -35,7 +35,6 @@ typedef struct weft_train_config {
     double clip_grad;         /**< global norm; 0 = no clipping                      */
     int64_t bucket_bytes;     /**< gradient bucket; 0 = 25 MB                        */
     int64_t memory_limit_bytes; /**< of one rank; 0 = none                           */
-    int keep_grads;           /**< tests: leave the step's gradients for inspection  */
     double exact;             /**< bit-exact mode, see weft_chunk_config             */
     int random_all;
     const double *op_s;       /**< injected op times [pp][vpp][WEFT_OP_N_COMPUTE]    */

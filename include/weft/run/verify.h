@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * @file weft/run/verify.h
+ * Proves a split run equal to the unsplit one: the same steps from the same seed and data
+ * on one rank and under a layout; loss, every gradient and every weight compared.
+ *
+ * Every rank compares the elements that it holds with the unsplit run, which each process
+ * computes for itself, so nothing is gathered and nothing is compared through the code
+ * under test but the final maximum.
+ */
+#ifndef WEFT_RUN_VERIFY_H
+#define WEFT_RUN_VERIFY_H
+
+#include <weft/run/train.h>
+
+WEFT_BEGIN
+
+/** A tensor, or one of its segments (q, k, v apart). */
+typedef struct weft_verify_row {
+    char tensor[40];
+    char segment[4];
+    double grad_diff, grad_ref;     /**< max|a-b| over all steps, max|ref|     */
+    double weight_diff, weight_ref; /**< after the last step                   */
+    int ok;
+} weft_verify_row;
+
+typedef struct weft_verify_report {
+    int n_rows;
+    weft_verify_row *row;
+    double loss_diff, loss_ref;       /**< largest over the steps              */
+    double norm_diff, norm_ref;
+    double worst;                     /**< largest diff / allowed; <= 1 is equal */
+    char worst_at[64];                /**< "loss", "h.0.attn.qkv.weight k", ... */
+    int equal;
+} weft_verify_report;
+
+/** The unsplit run. */
+typedef struct weft_reference weft_reference;
+
+/**
+ * cfg's layout gives micro_batch, seq and global_batch; its degrees are not looked at.
+ * The run uses one rank and micro-batches of the same size.
+ */
+WEFT_API WEFT_MUST_CHECK weft_status weft_reference_create(const weft_train_config *cfg,
+                                                           const weft_data *data, int steps,
+                                                           weft_reference **out);
+WEFT_API void weft_reference_destroy(weft_reference *ref);
+/** Global batch that it was made for: it serves every layout with the same one. */
+WEFT_API int64_t weft_reference_global_batch(const weft_reference *ref);
+
+/**
+ * Collective over comm. tolerance 0: 1e-11 in f64, 2e-3 in f32, 2e-1 in bf16; an element
+ * may differ by tolerance * max(max|ref| of its tensor, 1e-3 * max|ref| over all).
+ * The report is the same on every rank; clear it. A difference is not a failure: look at
+ * report->equal.
+ */
+WEFT_API WEFT_MUST_CHECK weft_status weft_verify_layout(weft_comm *comm,
+                                                        const weft_train_config *cfg,
+                                                        const weft_data *data,
+                                                        const weft_reference *ref,
+                                                        double tolerance,
+                                                        weft_verify_report *report);
+WEFT_API void weft_verify_report_clear(weft_verify_report *r);
+
+/** One layout of the walk over all of them. */
+typedef struct weft_verify_case {
+    weft_layout layout;
+    int world;
+} weft_verify_case;
+
+/**
+ * Every legal (tp, pp, dp, vpp, schedule, m) with tp*pp*dp <= max_world and 1 <= m <=
+ * max_micro for this model. covering: only a subset in which every pair of values that
+ * occurs together in a legal case occurs together in a chosen one.
+ * *cases is allocated; free with weft_verify_cases_free().
+ */
+WEFT_API WEFT_MUST_CHECK weft_status weft_verify_cases(const weft_arch *arch, int64_t seq,
+                                                       int max_world, int max_micro,
+                                                       int covering, weft_verify_case **cases,
+                                                       int *n);
+WEFT_API void weft_verify_cases_free(weft_verify_case *cases);
+
+WEFT_END
+#endif
