@@ -77,17 +77,25 @@ typedef struct weft_schedule {
     weft_op *op;
 } weft_schedule;
 
+/** Names of placements as above: "single", "loop", ...; NULL outside the enum. */
+WEFT_API const char *weft_placement_name(weft_placement_kind placement);
+/** WEFT_E_INVALID with the nearest name when unknown. */
+WEFT_API WEFT_MUST_CHECK weft_status weft_placement_find(const char *name,
+                                                         weft_placement_kind *out);
+
 /** What `weft schedule list` prints of a kind. */
 typedef struct weft_schedule_kind weft_schedule_kind;
 WEFT_API int weft_schedule_kind_count(void);
 WEFT_API const weft_schedule_kind *weft_schedule_kind_at(int i);
 /** NULL when unknown; weft_schedule_kind_require() fails with the nearest name. */
 WEFT_API const weft_schedule_kind *weft_schedule_kind_find(const char *name);
+WEFT_API WEFT_MUST_CHECK weft_status
+weft_schedule_kind_require(const char *name, const weft_schedule_kind **out);
 WEFT_API const char *weft_schedule_kind_name(const weft_schedule_kind *k);
 WEFT_API const char *weft_schedule_kind_summary(const weft_schedule_kind *k); /**< one line */
 WEFT_API const char *weft_schedule_kind_source(const weft_schedule_kind *k);  /**< paper    */
 
-/** Can this kind run (p, m, v)?  WEFT_OK, or WEFT_E_INVALID whose message names the
+/** Can this kind run (p, m, v)? WEFT_OK, or WEFT_E_INVALID whose message names the
  *  broken rule, the flag (-p, -m, -v, --group), what was found and the nearest legal value. */
 WEFT_API WEFT_MUST_CHECK weft_status weft_schedule_applicable(const char *kind, int p, int m,
                                                               int v,
@@ -100,7 +108,9 @@ WEFT_API WEFT_MUST_CHECK weft_status weft_schedule_make(const char *kind, int p,
                                                         weft_schedule *out);
 WEFT_API void weft_schedule_clear(weft_schedule *s);
 
-/** Number of stages: p, p*v or (bidir) p and (bidirv) 2p per direction. */
+/** Number of stages: p, p*v or (bidir) p and (bidirv) 2p per direction. The two
+ *  directions of bidir and bidirv share the micro-batches: the first half, rounded up,
+ *  goes down (chunks 0 and 2), the rest up (chunks 1 and 3). */
 WEFT_API int weft_schedule_stages(const weft_schedule *s);
 /** Stage of (rank, chunk). */
 WEFT_API int weft_schedule_stage(const weft_schedule *s, int rank, int chunk);
@@ -113,11 +123,20 @@ WEFT_API void weft_schedule_holder(const weft_schedule *s, int stage, int64_t mi
  * (before the previous compute op of the rank, so that it is posted while that op
  * runs) and a WAIT right before the op; after every op whose result goes to another
  * rank a SEND. `in` stays as it is. Inputs from the same rank need no message.
+ *
+ * A POST_RECV stands earlier where it must: receives of one source and channel are
+ * posted in the order of the sends, and where ranks that stand in their sends until
+ * the receive is posted would wait for each other, one receive is posted sooner. So an
+ * order whose dependencies have no cycle always gets a lowered form that passes
+ * weft_schedule_check() with outstanding = 1. A WAIT belongs to the POST_RECV of the
+ * same (chunk, micro, channel); WAITs may come in another order than posts.
+ *
+ * @return WEFT_OK; as weft_schedule_check() when the order breaks a rule.
  */
 WEFT_API WEFT_MUST_CHECK weft_status weft_schedule_lower(const weft_schedule *in,
                                                          weft_schedule *out);
 
-/** Rules a schedule can break; the first one found is reported. */
+/** What a check counts on its way. */
 typedef struct weft_schedule_report {
     int64_t n_ops, n_compute, p2p_messages;
     int64_t *peak_in_flight;   /**< [p] chunk activations, freed at B or I */
@@ -125,15 +144,28 @@ typedef struct weft_schedule_report {
 } weft_schedule_report;
 
 /**
- * Recompute everything from the ops: each op once, F before its backward, I before W,
- * ranges, cross-rank dependencies acyclic under rendezvous (a send completes only when
- * its receive is posted; at most `outstanding` sends in flight per peer, 0 = default 2),
- * and under tagless pairing (per source, destination and activation|gradient channel
- * messages are received in the order they are sent). Works on lowered and unlowered
- * schedules (unlowered ones are lowered on the fly, streaming). `report` may be NULL;
- * else clear it with weft_schedule_report_clear().
+ * Recompute everything from the ops and report the first rule that is broken:
+ *
+ *   shape      p, m, v in range, v fits the placement, lists in order
+ *   range      kind, flags, slice, chunk, micro-batch; direction of a bidir op
+ *   once       each op once; every (chunk, micro) has F and either B, or I and W
+ *              (or F alone everywhere: forward-only)
+ *   order      F before B or I, I before W, R between, inputs made on the rank itself
+ *   messages   (lowered) one POST_RECV, WAIT and SEND for each value that crosses ranks,
+ *              in that order around their op
+ *   pairing    (lowered) tagless: per source, destination and channel (activation or
+ *              gradient) receives are posted in the order of the sends
+ *   deadlock   dependencies between ranks without a cycle. Lowered: under rendezvous,
+ *              where a send is complete when its receive is posted and a rank goes on
+ *              past a SEND while fewer than `outstanding` of its sends to that peer are
+ *              incomplete: 1 = it stands in every send, 0 = the default, 2.
+ *
+ * The check of an unlowered schedule is that of its lowered form (weft_schedule_lower()
+ * shows why), without the room for it. `report` may be NULL; else clear it with
+ * weft_schedule_report_clear(). A forward-only schedule holds one activation at a time.
+ *
  * @return WEFT_OK; WEFT_E_INFEASIBLE whose message names the rule, the ranks and ops
- *         involved (for a deadlock: the cycle).
+ *         involved (for a deadlock: the cycle); WEFT_E_INVALID for a broken shape.
  */
 WEFT_API WEFT_MUST_CHECK weft_status weft_schedule_check(const weft_schedule *s, int outstanding,
                                                          weft_schedule_report *report);
@@ -161,8 +193,11 @@ typedef struct weft_eval {
 /**
  * Order x durations x latency -> end times. An op starts when its rank is free and
  * its inputs are there. ideal = max over ranks of busy; span = max over ranks of
- * (last end - first start). O(ops). Works on unlowered schedules.
- * @return WEFT_OK; WEFT_E_INFEASIBLE with the blocked ops if the order deadlocks.
+ * (last end - first start). O(ops). Communication ops are passed over: a lowered
+ * schedule takes what its unlowered form takes. A pair ('&') runs one after the other.
+ * @return WEFT_OK; WEFT_E_INFEASIBLE with the blocked ops if the order deadlocks;
+ *         WEFT_E_INVALID for an op out of range or a duration that is negative or not
+ *         finite.
  */
 WEFT_API WEFT_MUST_CHECK weft_status weft_schedule_eval(const weft_schedule *s,
                                                         const weft_costs *costs,
@@ -170,12 +205,14 @@ WEFT_API WEFT_MUST_CHECK weft_status weft_schedule_eval(const weft_schedule *s,
                                                         weft_eval *out);
 WEFT_API void weft_eval_clear(weft_eval *e);
 
-/** Text form: one line a rank, "F0.0 F1.0 B0.0& ..." (kind, micro-batch, chunk). */
+/** Text form: one line a rank, "F0.0 F1.0 B0.0& ..." (kind, micro-batch, chunk).
+ *  Both forms hold compute ops only. */
 WEFT_API void weft_schedule_write_ops(const weft_schedule *s, weft_writer *out);
-/** PyTorch pipelining's CSV: a row a rank, cells "0F0" = stage, kind, micro-batch. */
+/** PyTorch pipelining's CSV: a row a rank, cells "0F0" = stage, kind, micro-batch; a
+ *  pair is one cell "(0F3;7B1)OVERLAP_F_B". */
 WEFT_API void weft_schedule_write_csv(const weft_schedule *s, weft_writer *out);
 /** Reads either text form (recognised by its first cell). Errors name line and column.
- *  p, m, v come from the text; the schedule is NOT checked yet. */
+ *  p, m, v come from the text, kind is "user"; the schedule is NOT checked yet. */
 WEFT_API WEFT_MUST_CHECK weft_status weft_schedule_read(const char *text, int64_t n,
                                                         weft_placement_kind placement,
                                                         weft_schedule *out);

@@ -12,12 +12,15 @@ WEFT_BEGIN
 WEFT_API WEFT_MUST_CHECK weft_status weft_simulate(const weft_schedule *s, const weft_costs *costs,
                                                    weft_trace *trace, weft_eval *out);
 
-/** Fill dur [p][v][WEFT_OP_N_COMPUTE] from full-stage times: a chunk op takes 1/v
- *  (per_op = 0) or the given time itself (per_op = 1). */
+/** Fill dur [p][v][WEFT_OP_N_COMPUTE] from the times of a full stage, 1/p of the model:
+ *  an op takes its part of them, p/weft_schedule_stages() (1/v unless bidir; per_op = 0),
+ *  or the given time itself (per_op = 1). A recompute costs a forward. */
 WEFT_API void weft_costs_uniform(const weft_schedule *s, double tf, double tb, double ti,
                                  double tw, int per_op, double *dur);
-/** Same from per-stage times; each array has weft_schedule_stages() items (a rank's
- *  full-stage times when it has p), ti and tw may be NULL (tb/2 each). */
+/** Same from unequal times; the arrays have n items. n = weft_schedule_stages(): the time
+ *  of an op on that stage. n = p where there are more stages: full-stage times of each
+ *  rank, of which an op takes its part. ti and tw may be NULL (tb/2 each).
+ *  @return WEFT_OK; WEFT_E_MISMATCH for another n. */
 WEFT_API WEFT_MUST_CHECK weft_status weft_costs_by_stage(const weft_schedule *s, int n,
                                                          const double *tf, const double *tb,
                                                          const double *ti, const double *tw,

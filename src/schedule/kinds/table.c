@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The kinds, in the order in which `weft schedule list` shows them. */
+#include "schedule/kind.h"
+
+extern const weft_schedule_kind wf_kind_gpipe, wf_kind_1f1b, wf_kind_interleaved,
+    wf_kind_forward;
+
+const weft_schedule_kind *const wf_schedule_kinds[] = {
+    &wf_kind_gpipe,
+    &wf_kind_1f1b,
+    &wf_kind_interleaved,
+    &wf_kind_forward,
+};
+const int wf_schedule_n_kinds = sizeof wf_schedule_kinds / sizeof *wf_schedule_kinds;

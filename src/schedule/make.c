@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/near.h"
+#include "schedule/ir.h"
+#include "schedule/kind.h"
+
+int weft_schedule_kind_count(void)
+{
+    return wf_schedule_n_kinds;
+}
+
+const weft_schedule_kind *weft_schedule_kind_at(int i)
+{
+    return i >= 0 && i < wf_schedule_n_kinds ? wf_schedule_kinds[i] : NULL;
+}
+
+const weft_schedule_kind *weft_schedule_kind_find(const char *name)
+{
+    for (int i = 0; i < wf_schedule_n_kinds; i++)
+        if (!strcmp(name, wf_schedule_kinds[i]->name)) return wf_schedule_kinds[i];
+    return NULL;
+}
+
+static const char *name_at(const void *ctx, int i)
+{
+    return wf_schedule_kinds[i]->name;
+}
+
+weft_status weft_schedule_kind_require(const char *name, const weft_schedule_kind **out)
+{
+    const weft_schedule_kind *k = weft_schedule_kind_find(name);
+    if (k) {
+        *out = k;
+        return WEFT_OK;
+    }
+    char all[512] = "";
+    for (int i = 0, n = 0; i < wf_schedule_n_kinds && n < (int)sizeof all; i++)
+        n += snprintf(all + n, sizeof all - (size_t)n, " %s",
+                      wf_schedule_kinds[i]->name);
+    const char *near = wf_nearest(name, wf_schedule_n_kinds, name_at, NULL);
+    return WF_FAIL(WEFT_E_INVALID, "schedule \"%s\" is unknown%s%s; there are%s", name,
+                   near ? ", nearest is " : "", near ? near : "", all);
+}
+
+const char *weft_schedule_kind_name(const weft_schedule_kind *k)
+{
+    return k->name;
+}
+
+const char *weft_schedule_kind_summary(const weft_schedule_kind *k)
+{
+    return k->summary;
+}
+
+const char *weft_schedule_kind_source(const weft_schedule_kind *k)
+{
+    return k->source;
+}
+
+weft_status wf_need_one_chunk(const weft_schedule *q)
+{
+    if (q->v == 1) return WEFT_OK;
+    return WF_FAIL(
+        WEFT_E_INVALID,
+        "-v %d: %s holds one stage per rank, -v 1 is needed (interleaved takes "
+        "-v %d)",
+        q->v, q->kind, q->v);
+}
+
+static weft_status check_ranges(int p, int m, int v)
+{
+    if (p < 1 || p > WF_MAX_P)
+        return WF_FAIL(WEFT_E_INVALID, "-p %d: 1 to %d ranks are possible", p,
+                       WF_MAX_P);
+    if (m < 1)
+        return WF_FAIL(WEFT_E_INVALID, "-m %d: at least 1 micro-batch is needed", m);
+    if (v < 1 || v > WF_MAX_V)
+        return WF_FAIL(WEFT_E_INVALID, "-v %d: 1 to %d chunks per rank are possible", v,
+                       WF_MAX_V);
+    return WEFT_OK;
+}
+
+static weft_status check_group(const weft_schedule_kind *k,
+                               const weft_schedule_options *opt)
+{
+    if (!opt || !opt->group) return WEFT_OK;
+    if (!k->takes_group)
+        return WF_FAIL(WEFT_E_INVALID,
+                       "--group %lld: %s has no groups of micro-batches",
+                       (long long)opt->group, k->name);
+    if (opt->group < 0)
+        return WF_FAIL(WEFT_E_INVALID, "--group %lld: at least 1 is needed",
+                       (long long)opt->group);
+    return WEFT_OK;
+}
+
+static weft_status check_size(const weft_schedule_kind *k, int p, int m, int v)
+{
+    int64_t per_cell = k->forward_only ? 1 : 2, limit = (int64_t)1 << 31;
+    int64_t most = limit / per_cell / p / v;
+    if (m <= most) return WEFT_OK;
+    return WF_FAIL(
+        WEFT_E_INVALID,
+        "-m %d: %s with -p %d -v %d has more than 2^31 ops; -m %lld is the most", m,
+        k->name, p, v, (long long)most);
+}
+
+static weft_status shape(const char *kind, int p, int m, int v,
+                         const weft_schedule_options *opt, const weft_schedule_kind **k,
+                         weft_schedule *q)
+{
+    WF_TRY(weft_schedule_kind_require(kind, k));
+    WF_TRY(check_ranges(p, m, v));
+    WF_TRY(check_group(*k, opt));
+    WF_TRY(check_size(*k, p, m, v));
+    /* a group beyond m is refused by its kind, in words that fit any larger one too */
+    int64_t group = opt ? opt->group : 0;
+    *q = (weft_schedule){
+        .p = p, .m = m, .v = v, .group = (int)(group < INT32_MAX ? group : INT32_MAX)};
+    snprintf(q->kind, sizeof q->kind, "%s", (*k)->name);
+    return (*k)->applicable(q);
+}
+
+weft_status weft_schedule_applicable(const char *kind, int p, int m, int v,
+                                     const weft_schedule_options *opt)
+{
+    const weft_schedule_kind *k;
+    weft_schedule q;
+    return shape(kind, p, m, v, opt, &k, &q);
+}
+
+weft_status wf_schedule_generate(const weft_schedule_kind *k,
+                                 const weft_schedule *shape_in, weft_schedule *out)
+{
+    weft_schedule s;
+    int64_t *n = NULL;
+    WF_TRY(WF_ALLOC(shape_in->p, &n));
+    for (int r = 0; r < shape_in->p; r++)
+        n[r] = k->count(shape_in, r);
+    weft_status st = wf_schedule_alloc(shape_in, n, &s);
+    wf_free(n);
+    if (st != WEFT_OK) return st;
+    st = k->generate(&s);
+    if (st != WEFT_OK) {
+        weft_schedule_clear(&s);
+        return st;
+    }
+    *out = s;
+    return WEFT_OK;
+}
+
+weft_status weft_schedule_make(const char *kind, int p, int m, int v,
+                               const weft_schedule_options *opt, weft_schedule *out)
+{
+    const weft_schedule_kind *k;
+    weft_schedule q;
+    WF_TRY(shape(kind, p, m, v, opt, &k, &q));
+    return wf_schedule_generate(k, &q, out);
+}
+
+double weft_schedule_closed_makespan(const weft_schedule *s, double tf, double tb)
+{
+    const weft_schedule_kind *k = weft_schedule_kind_find(s->kind);
+    return k && k->makespan ? k->makespan(s, tf, tb) : NAN;
+}
+
+int64_t weft_schedule_closed_peak(const weft_schedule *s, int rank)
+{
+    const weft_schedule_kind *k = weft_schedule_kind_find(s->kind);
+    return k && k->peak ? k->peak(s, rank) : -1;
+}
