@@ -17,6 +17,7 @@ static const struct backend {
     void (*remove)(weft_kctx *k);
 } backends[] = {
     {WEFT_BACKEND_REF, "ref", wf_ref_install, NULL},
+    {WEFT_BACKEND_AUTO, NULL, wf_fast_install, NULL},
 #ifdef WF_HAVE_BLAS
     {WEFT_BACKEND_BLAS, "blas", wf_blas_install, NULL},
 #endif
