@@ -92,13 +92,21 @@ WEFT_API void weft_comm_set_timeout(weft_comm *c, double seconds);
  *  loop: sets the shared word. mpi: prints the message once and MPI_Abort only if
  *  `kill` is set (cmd's right alone). */
 WEFT_API void weft_comm_abort(weft_comm *c, weft_status st, const char *message, int kill);
-/** WEFT_OK, or the failure another rank announced, or "asked to stop" by a signal. */
+/** WEFT_OK, or the failure another rank announced, or WEFT_E_CANCELLED after
+ *  weft_comm_ask_stop(). Waits do not end by the latter: ranks must agree on where to stop. */
 WEFT_API WEFT_MUST_CHECK weft_status weft_comm_poll(weft_comm *c);
+/** For a signal handler (async-signal-safe): weft_comm_poll() of every comm of this process
+ *  returns WEFT_E_CANCELLED from now on. */
+WEFT_API void weft_comm_ask_stop(void);
 
 /* ---- status board: where each rank is, for fault messages ------------------------ */
 
 /** What this rank does now: step, op text ("F3.0"). Cheap; kept in a mapped file. */
 WEFT_API void weft_comm_note(weft_comm *c, int64_t step, const char *op);
+/** What the file of one rank in a status_dir says, as a line, also after that rank was
+ *  killed: "rank 2 (pid 99 on n1) is at step 3, op F2.0, computing for 5.1 s, ...". */
+WEFT_API WEFT_MUST_CHECK weft_status weft_board_read(const char *status_dir, int rank,
+                                                     char *text, int cap);
 
 /* ---- groups ------------------------------------------------------------------------ */
 

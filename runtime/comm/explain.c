@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The words of a wait that took too long: what was waited for, and where those ranks are. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "comm/comm_impl.h"
+
+enum { MAX_NAMED = 16, MAX_HOPS = 4 };
+
+typedef struct text {
+    char s[WF_WORDS];
+    size_t n;
+} text;
+
+static void add(text *t, const char *fmt, ...) WEFT_PRINTF(2, 3);
+
+static void add(text *t, const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vsnprintf(t->s + t->n, sizeof t->s - t->n, fmt, ap);
+    va_end(ap);
+    t->n += n < 0 ? 0 : (size_t)n;
+    if (t->n >= sizeof t->s) t->n = sizeof t->s - 1;
+}
+
+static void add_ranks(text *t, const int *ranks, int n)
+{
+    add(t, n == 1 ? "rank" : "ranks");
+    for (int i = 0; i < n && i < MAX_NAMED; i++)
+        add(t, "%s %d", i ? "," : "", ranks[i]);
+    if (n > MAX_NAMED) add(t, " and %d more", n - MAX_NAMED);
+}
+
+const char *wf_what(const wf_op *op, char *buf, int cap)
+{
+    const char *why = weft_purpose_name(op->why);
+    if (op->group)
+        snprintf(buf, (size_t)cap, "%s over %s", why, op->group->axes);
+    else
+        snprintf(buf, (size_t)cap, "%s, tag %lld", why, (long long)op->tag);
+    return buf;
+}
+
+/* From the boards: members that are not in the same wait. -1: a member has no board. */
+static int absent_by_board(weft_comm *c, const wf_op *op, int *ranks, int max)
+{
+    int n = 0;
+    for (int i = 0; i < op->group->n; i++) {
+        wf_place p;
+        if (i == op->group->me) continue;
+        if (!wf_board_look(&c->board, op->group->ranks[i], &p)) return -1;
+        int same = p.state == WF_WAITING && p.peer < 0 && p.purpose == op->why &&
+                   !strcmp(p.axes, op->group->axes);
+        if (!same && n < max) ranks[n++] = op->group->ranks[i];
+    }
+    return n;
+}
+
+/* The ranks waited for; 0 when nobody can be named. */
+static int culprits(weft_comm *c, wf_op *op, int *ranks, int max)
+{
+    if (!op->group) {
+        ranks[0] = op->peer;
+        return 1;
+    }
+    int n = c->back->missing(c, op, ranks, max);
+    return n < 0 ? absent_by_board(c, op, ranks, max) : n;
+}
+
+/* Where a rank is, and if it waits for one rank, where that one is. */
+static void add_chain(weft_comm *c, text *t, int rank)
+{
+    int seen[MAX_HOPS + 1] = {c->rank};
+    for (int hop = 0; hop < MAX_HOPS; hop++) {
+        wf_place p;
+        char where[256];
+        for (int i = 0; i <= hop; i++)
+            if (seen[i] == rank) return;
+        seen[hop + 1] = rank;
+        if (!wf_board_look(&c->board, rank, &p)) {
+            add(t, "; no status of rank %d can be read here", rank);
+            return;
+        }
+        wf_place_text(&p, where, sizeof where);
+        add(t, "; rank %d %s", rank, where);
+        if (p.state != WF_WAITING || p.peer < 0) return;
+        rank = p.peer;
+    }
+}
+
+weft_status wf_fail_timeout(weft_comm *c, wf_op *op, double since_s)
+{
+    int ranks[MAX_NAMED], max = MAX_NAMED, n = culprits(c, op, ranks, max);
+    char what[96];
+    text t = {.n = 0};
+    wf_place me;
+
+    wf_board_look(&c->board, c->rank, &me);
+    add(&t, "rank %d, step %lld%s%s: waited %.1f s", c->rank, (long long)me.step,
+        *me.op ? ", op " : "", me.op, wf_now_s() - since_s);
+    if (n > 0) {
+        add(&t, " for ");
+        add_ranks(&t, ranks, n);
+    }
+    add(&t, " (%s)", wf_what(op, what, sizeof what));
+    if (op->group) {
+        add(&t, " of ");
+        add_ranks(&t, op->group->ranks, op->group->n);
+    }
+    if (op->group && n == 0) add(&t, "; all of them wait there");
+    if (op->group && n < 0) add(&t, "; their status cannot be read here");
+    for (int i = 0; i < n && i < 2; i++)
+        add_chain(c, &t, ranks[i]);
+    return WF_FAIL(WEFT_E_TIMEOUT, "%s", t.s);
+}
