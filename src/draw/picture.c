@@ -124,7 +124,8 @@ static weft_status fill(const weft_trace *t, int step, wf_picture *p)
 weft_status wf_picture_make(const weft_trace *t, int step, double scale,
                             wf_picture *out)
 {
-    wf_picture p = {.t = t, .scale = scale, .n_ranks = t->n_ranks, .n_chunks = 1};
+    wf_picture p = {
+        .t = t, .unit = t->unit, .scale = scale, .n_ranks = t->n_ranks, .n_chunks = 1};
     WF_TRY(weft_trace_check(t));
     WF_TRY(measure(t, step, &p));
     weft_status st = fill(t, step, &p);
@@ -223,7 +224,7 @@ int wf_column_shows(const double *col)
 
 wf_unit_shown wf_picture_unit(const wf_picture *p)
 {
-    if (strcmp(p->t->unit, "s")) return (wf_unit_shown){1, p->t->unit};
+    if (strcmp(p->unit, "s")) return (wf_unit_shown){1, p->unit};
     if (p->length >= 1) return (wf_unit_shown){1, "s"};
     if (p->length >= 1e-3) return (wf_unit_shown){1e3, "ms"};
     return (wf_unit_shown){1e6, "us"};

@@ -15,10 +15,11 @@ typedef struct wf_box {
 
 typedef struct wf_picture {
     const weft_trace *t;
-    double begin;    /* of the picture in the trace's time */
-    double scale;    /* picture time = trace time * scale  */
-    double length;   /* > 0                                */
-    double short_op; /* a tenth of the F B I W R boxes are shorter; length if none */
+    const char *unit; /* of picture time */
+    double begin;     /* of the picture in the trace's time */
+    double scale;     /* picture time = trace time * scale  */
+    double length;    /* > 0                                */
+    double short_op;  /* a tenth of the F B I W R boxes are shorter; length if none */
     int n_ranks;
     int n_chunks;   /* largest chunk number + 1 */
     unsigned spent; /* bit w: something went into weft_spent w */

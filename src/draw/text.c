@@ -257,6 +257,7 @@ weft_status weft_draw_text_pair(const weft_trace *a, const weft_trace *b,
     if (st == WEFT_OK) st = wf_picture_make(b, step_b, 1, &pb);
     if (st == WEFT_OK) st = open_page(&g, 2, (const wf_picture *const[]){&pa, &pb}, 2);
     if (st == WEFT_OK) {
+        pa.unit = b->unit; /* it was scaled */
         put_pair(&g, &pa, &pb);
         st = weft_writer_status(out);
     }

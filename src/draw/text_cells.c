@@ -90,7 +90,9 @@ static void put_box(wf_cell *c, int width, const wf_box *b, const wf_text_scale 
     weft_trace_entry_name(b->e, s->with_chunk, name);
     const char *text = s->plain && !b->e->label ? name + 1 : name;
 
-    if (s->mode == WF_TEXT_FULL && (int)strlen(text) < width)
+    /* what ops lie upon keeps no name: they would leave half of it */
+    int below = b->spent == WEFT_SPENT_COLLECTIVE;
+    if (s->mode == WF_TEXT_FULL && !below && (int)strlen(text) < width)
         put_name(c, width, b, text, ascii);
     else if (b->spent <= WEFT_SPENT_R)
         put_number(c, width, b, ascii);

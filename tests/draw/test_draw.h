@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TEST_DRAW_H
+#define TEST_DRAW_H
+void svg_is_well_formed_for_every_kind_of_trace(void **state);
+void svg_boxes_have_ids_classes_and_tooltips(void **state);
+void svg_boxes_lie_where_the_op_ran(void **state);
+void svg_of_very_many_boxes_stays_small(void **state);
+#endif
