@@ -16,7 +16,8 @@ function(weft_test_properties name)
 endfunction()
 
 # weft_test(name SOURCES a.c ... [LIBS weft-run ...] [LONG] [LABELS x ...] [ENV A=1 ...])
-# One cmocka program, one ctest entry. LONG: only with WEFT_LONG_TESTS.
+# One cmocka program, one ctest entry. LONG: only with WEFT_LONG_TESTS. Tests of libweft
+# alone are labelled asan by themselves.
 function(weft_test name)
   cmake_parse_arguments(T "LONG" "" "SOURCES;LIBS;LABELS;ENV;ARGS" ${ARGN})
   add_executable(test_${name} ${T_SOURCES})
@@ -27,6 +28,9 @@ function(weft_test name)
   target_link_libraries(test_${name} PRIVATE weft ${T_LIBS} PkgConfig::CMOCKA m)
   if(T_LONG AND NOT WEFT_LONG_TESTS)
     return()
+  endif()
+  if(NOT "weft-run" IN_LIST T_LIBS)
+    list(APPEND T_LABELS asan) # tests of the pure library are quick
   endif()
   add_test(NAME ${name} COMMAND test_${name} ${T_ARGS})
   weft_test_properties(${name} LABELS ${T_LABELS} ENV ${T_ENV})
