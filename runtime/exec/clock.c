@@ -21,12 +21,17 @@ void wf_sleep_until(double at_s)
         ;
 }
 
-weft_status weft_trace_measured(weft_trace *t, int32_t rank, int64_t step, weft_lane lane,
-                                const char *label, const weft_op *op, double start_s,
-                                double end_s, int64_t bytes)
+weft_status weft_trace_measured(weft_trace *t, int32_t rank, int64_t step,
+                                weft_lane lane, const char *label, const weft_op *op,
+                                double start_s, double end_s, int64_t bytes)
 {
-    weft_trace_entry e = {.start = start_s, .end = end_s, .bytes = bytes, .label = label,
-                          .rank = rank, .step = (int32_t)step, .lane = (uint8_t)lane};
+    weft_trace_entry e = {.start = start_s,
+                          .end = end_s,
+                          .bytes = bytes,
+                          .label = label,
+                          .rank = rank,
+                          .step = (int32_t)step,
+                          .lane = (uint8_t)lane};
 
     if (!t) return WEFT_OK;
     if (op) e.op = *op;

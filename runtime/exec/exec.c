@@ -16,12 +16,12 @@ typedef struct inbox {
 
 struct weft_exec {
     weft_exec_config cfg;
-    weft_schedule low;       /* lowered */
-    weft_schedule forward;   /* the F ops alone, lowered */
+    weft_schedule low;     /* lowered */
+    weft_schedule forward; /* the F ops alone, lowered */
     int stages;
-    inbox *in;               /* [v][m][2]: activation, gradient */
-    wf_outbox out;           /* sends under way */
-    int64_t *backwards;      /* [v] done in this step */
+    inbox *in;                 /* [v][m][2]: activation, gradient */
+    wf_outbox out;             /* sends under way */
+    int64_t *backwards;        /* [v] done in this step */
     int32_t *tokens, *targets; /* [T] of the op at hand */
 };
 
@@ -49,8 +49,8 @@ static weft_status refuse(const weft_schedule *s)
     for (int64_t i = 0; i < s->first[s->p]; i++)
         if (s->op[i].kind != WEFT_OP_F && s->op[i].kind != WEFT_OP_B)
             return WF_FAIL(WEFT_E_INVALID,
-                           "schedule %s has an op %c; this version runs F and B", s->kind,
-                           "FBIWR"[s->op[i].kind]);
+                           "schedule %s has an op %c; this version runs F and B",
+                           s->kind, "FBIWR"[s->op[i].kind]);
     return WEFT_OK;
 }
 
@@ -123,6 +123,11 @@ void weft_exec_destroy(weft_exec *e)
     wf_free(e);
 }
 
+void weft_exec_set_trace(weft_exec *e, weft_trace *trace)
+{
+    e->cfg.trace = trace;
+}
+
 static inbox *inbox_of(weft_exec *e, int chunk, int64_t micro, int grad)
 {
     return &e->in[((int64_t)chunk * e->cfg.schedule->m + micro) * 2 + grad];
@@ -135,7 +140,8 @@ typedef struct peer {
 
 static peer peer_of(const weft_exec *e, const weft_op *op, int step)
 {
-    peer p = {.stage = weft_schedule_stage(e->cfg.schedule, e->cfg.pp_rank, op->chunk) + step};
+    peer p = {.stage = weft_schedule_stage(e->cfg.schedule, e->cfg.pp_rank, op->chunk) +
+                       step};
     weft_schedule_holder(e->cfg.schedule, p.stage, op->micro, &p.rank, &p.chunk);
     return p;
 }
@@ -160,8 +166,9 @@ static weft_status post_recv(walk *w, const weft_op *op)
     int stage = weft_schedule_stage(e->cfg.schedule, e->cfg.pp_rank, op->chunk);
 
     return weft_recv_block(e->cfg.comm, grad ? WEFT_FOR_ACT_GRAD : WEFT_FOR_ACT,
-                           e->cfg.comm_rank[from.rank], message_tag(e, stage, op->micro, grad),
-                           e->cfg.arena, WEFT_ACT, message_bytes(e),
+                           e->cfg.comm_rank[from.rank],
+                           message_tag(e, stage, op->micro, grad), e->cfg.arena,
+                           WEFT_ACT, message_bytes(e),
                            &inbox_of(e, op->chunk, op->micro, grad)->ev);
 }
 
@@ -174,8 +181,9 @@ static weft_status wait_recv(walk *w, const weft_op *op)
     WF_TRY(weft_wait(e->cfg.comm, &in->ev));
     in->block = in->ev.block;
     in->ev.block = NULL;
-    return weft_trace_measured(e->cfg.trace, e->cfg.trace_rank, w->s->step, WEFT_LANE_RECV, "wait",
-                               op, t0, weft_now_s(), message_bytes(e));
+    return weft_trace_measured(e->cfg.trace, e->cfg.trace_rank, w->s->step,
+                               WEFT_LANE_RECV, "wait", op, t0, weft_now_s(),
+                               message_bytes(e));
 }
 
 /* Result of an op: to another rank by SEND (later in the list), or into the inbox of a
@@ -185,8 +193,11 @@ static void leave(walk *w, const weft_op *op, void *block, int grad)
     weft_exec *e = w->e;
     peer to = peer_of(e, op, grad ? -1 : 1);
 
-    if (to.rank == e->cfg.pp_rank) inbox_of(e, to.chunk, op->micro, grad)->block = block;
-    else inbox_of(e, op->chunk, op->micro, !grad)->block = block; /* until SEND takes it */
+    if (to.rank == e->cfg.pp_rank)
+        inbox_of(e, to.chunk, op->micro, grad)->block = block;
+    else
+        inbox_of(e, op->chunk, op->micro, !grad)->block =
+            block; /* until SEND takes it */
 }
 
 static weft_status send_result(walk *w, const weft_op *op)
@@ -200,8 +211,8 @@ static weft_status send_result(walk *w, const weft_op *op)
     WF_TRY(wf_outbox_slot(&e->out, to.rank, &ev));
     WF_TRY(weft_send_block(e->cfg.comm, grad ? WEFT_FOR_ACT_GRAD : WEFT_FOR_ACT,
                            e->cfg.comm_rank[to.rank],
-                           message_tag(e, to.stage, op->micro, grad), e->cfg.arena, hold->block,
-                           message_bytes(e), ev));
+                           message_tag(e, to.stage, op->micro, grad), e->cfg.arena,
+                           hold->block, message_bytes(e), ev));
     hold->block = NULL;
     return WEFT_OK;
 }
@@ -224,9 +235,11 @@ static weft_status run_forward(walk *w, const weft_op *op)
     if (c->cfg.has_embed || c->cfg.has_head)
         w->s->batch(w->s->batch_ctx, op->micro, e->tokens, e->targets);
     if (w->train)
-        WF_TRY(weft_chunk_forward(c, op->micro, e->tokens, e->targets, x, &y, &w->r->loss_sum));
+        WF_TRY(weft_chunk_forward(c, op->micro, e->tokens, e->targets, x, &y,
+                                  &w->r->loss_sum));
     else
-        WF_TRY(weft_chunk_infer(c, e->tokens, e->targets, x, &y, &w->r->loss_sum, w->logits));
+        WF_TRY(weft_chunk_infer(c, e->tokens, e->targets, x, &y, &w->r->loss_sum,
+                                w->logits));
     if (!c->cfg.has_head) leave(w, op, y, 0);
     return WEFT_OK;
 }
@@ -245,7 +258,8 @@ static weft_status run_backward(walk *w, const weft_op *op)
     ready_ctx r = {w->s, op->chunk};
     int last = ++e->backwards[op->chunk] == e->cfg.schedule->m && w->s->ready;
 
-    WF_TRY(weft_chunk_backward(c, op->micro, w->s->scale, dy, &dx, last ? on_ready : NULL, &r));
+    WF_TRY(weft_chunk_backward(c, op->micro, w->s->scale, dy, &dx,
+                               last ? on_ready : NULL, &r));
     if (!c->cfg.has_embed) leave(w, op, dx, 1);
     return WEFT_OK;
 }
@@ -256,8 +270,8 @@ static weft_status run_compute(walk *w, const weft_op *op)
     double start = weft_now_s(), end;
     char name[24];
 
-    snprintf(name, sizeof name, "%c%u.%u", "FBIWR"[op->kind], (unsigned)op->micro,
-             (unsigned)op->chunk);
+    snprintf(name, sizeof name, "%c%u.%u", "FBIWR"[op->kind], (unsigned)op -> micro,
+             (unsigned)op -> chunk);
     weft_comm_note(e->cfg.comm, w->s->step, name);
     if (op->kind == WEFT_OP_F)
         WF_TRY(run_forward(w, op));
@@ -269,8 +283,8 @@ static weft_status run_compute(walk *w, const weft_op *op)
     w->r->busy_s += end - start;
     if (w->r->start_s == 0) w->r->start_s = start;
     w->r->end_s = end;
-    return weft_trace_measured(e->cfg.trace, e->cfg.trace_rank, w->s->step, WEFT_LANE_COMPUTE, NULL,
-                               op, start, end, 0);
+    return weft_trace_measured(e->cfg.trace, e->cfg.trace_rank, w->s->step,
+                               WEFT_LANE_COMPUTE, NULL, op, start, end, 0);
 }
 
 static weft_status run_op(walk *w, const weft_op *op)

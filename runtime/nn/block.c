@@ -62,7 +62,8 @@ void wf_block_free(weft_chunk *c, wf_block *b)
 
 /* z [T,h]+tp = y W^T, summed over TP; out = res + z + bias */
 static weft_status row_residual(weft_chunk *c, weft_purpose why, const weft_view *y,
-                                const void *w, const void *res, const void *bias, void *out)
+                                const void *w, const void *res, const void *bias,
+                                void *out)
 {
     wf_dims g = wf_chunk_dims(c);
     weft_view z = weft_view_partial(NULL, weft_partial_type(&c->sh), g.T, g.h);
@@ -88,20 +89,41 @@ static weft_status attention(weft_chunk *c, int64_t layer, wf_block *b)
 
     WF_TRY(wf_take(c, WEFT_TEMP, g.T * 3 * g.n, t, &qkv.data));
     WF_TRY(weft_column_forward(&c->sh, &a, wf_weight(c, WEFT_QKV_W, layer), &qkv));
-    weft_k_pack_qkv(c->sh.k, t, g.B, g.S, g.H, g.d, qkv.data, wf_weight(c, WEFT_QKV_B, layer),
-                    b->keep[KEEP_Q], b->keep[KEEP_K], b->keep[KEEP_V]);
+    weft_k_pack_qkv(c->sh.k, t, g.B, g.S, g.H, g.d, qkv.data,
+                    wf_weight(c, WEFT_QKV_B, layer), b->keep[KEEP_Q], b->keep[KEEP_K],
+                    b->keep[KEEP_V]);
     wf_give(c, qkv.data);
-    weft_gemm scores = {.tb = 1, .m = g.S, .n = g.S, .k = g.d, .batch = g.B * g.H,
-                        .sa = g.S * g.d, .sb = g.S * g.d, .sc = g.S * g.S, .alpha = 1,
-                        .in = t, .out = t, .a = b->keep[KEEP_Q], .b = b->keep[KEEP_K],
+    weft_gemm scores = {.tb = 1,
+                        .m = g.S,
+                        .n = g.S,
+                        .k = g.d,
+                        .batch = g.B * g.H,
+                        .sa = g.S * g.d,
+                        .sb = g.S * g.d,
+                        .sc = g.S * g.S,
+                        .alpha = 1,
+                        .in = t,
+                        .out = t,
+                        .a = b->keep[KEEP_Q],
+                        .b = b->keep[KEEP_K],
                         .c = b->keep[KEEP_P]};
-    WF_TRY(weft_k_gemm(c->sh.k, &scores));
+    WF_TRY(weft_product(&c->sh, &scores));
     wf_probabilities(c, b->keep[KEEP_P], b->keep[KEEP_RAW]);
     WF_TRY(wf_take(c, WEFT_TEMP, g.T * g.n, t, &o));
-    weft_gemm mix = {.m = g.S, .n = g.d, .k = g.S, .batch = g.B * g.H, .sa = g.S * g.S,
-                     .sb = g.S * g.d, .sc = g.S * g.d, .alpha = 1, .in = t, .out = t,
-                     .a = b->keep[KEEP_P], .b = b->keep[KEEP_V], .c = o};
-    WF_TRY(weft_k_gemm(c->sh.k, &mix));
+    weft_gemm mix = {.m = g.S,
+                     .n = g.d,
+                     .k = g.S,
+                     .batch = g.B * g.H,
+                     .sa = g.S * g.S,
+                     .sb = g.S * g.d,
+                     .sc = g.S * g.d,
+                     .alpha = 1,
+                     .in = t,
+                     .out = t,
+                     .a = b->keep[KEEP_P],
+                     .b = b->keep[KEEP_V],
+                     .c = o};
+    WF_TRY(weft_product(&c->sh, &mix));
     weft_k_merge_heads(c->sh.k, t, g.B, g.S, g.H, g.d, o, b->keep[KEEP_Y]);
     wf_give(c, o);
     return WEFT_OK;
@@ -121,8 +143,8 @@ weft_status wf_block_forward(weft_chunk *c, int64_t layer, wf_block *b, void **x
     WF_TRY(row_residual(c, WEFT_FOR_G_ATTN, &y, wf_weight(c, WEFT_OUT_W, layer), b->x,
                         wf_weight(c, WEFT_OUT_B, layer), b->keep[KEEP_X1]));
 
-    WF_TRY(wf_norm(c, WEFT_LN2_G, layer, b->keep[KEEP_X1], b->keep[KEEP_C], b->keep[KEEP_M2],
-                   b->keep[KEEP_R2]));
+    WF_TRY(wf_norm(c, WEFT_LN2_G, layer, b->keep[KEEP_X1], b->keep[KEEP_C],
+                   b->keep[KEEP_M2], b->keep[KEEP_R2]));
     weft_view in = weft_view_of(b->keep[KEEP_C], t, g.T, g.h);
     weft_view u = weft_view_split(b->keep[KEEP_U], t, g.T, g.f, 1);
     WF_TRY(weft_column_forward(&c->sh, &in, wf_weight(c, WEFT_FC_W, layer), &u));

@@ -25,8 +25,9 @@ static weft_tag tag_of(int both)
 }
 
 /* dy W, and f's reduction started */
-static weft_status input_partial(weft_chunk *c, weft_tag tag, weft_purpose why, const weft_view *dy,
-                                 const void *w, weft_view *dx, weft_event *ev)
+static weft_status input_partial(weft_chunk *c, weft_tag tag, weft_purpose why,
+                                 const weft_view *dy, const void *w, weft_view *dx,
+                                 weft_event *ev)
 {
     wf_dims g = wf_chunk_dims(c);
 
@@ -68,16 +69,16 @@ static weft_status attention_weight(weft_chunk *c, int64_t layer, wf_block *b)
 
 static void norm_weights(weft_chunk *c, int64_t layer, wf_block *b)
 {
-    wf_norm_dw(c, WEFT_LN2_G, layer, b->keep[KEEP_X1], b->keep[KEEP_M2], b->keep[KEEP_R2],
-               b->out[OUT_DC]);
+    wf_norm_dw(c, WEFT_LN2_G, layer, b->keep[KEEP_X1], b->keep[KEEP_M2],
+               b->keep[KEEP_R2], b->out[OUT_DC]);
     wf_norm_dw(c, WEFT_LN1_G, layer, b->x, b->keep[KEEP_M1], b->keep[KEEP_R1],
                b->out[OUT_DA]);
 }
 
 /* dx [T,h] = res + norm backward of dy */
-static weft_status through_norm(weft_chunk *c, weft_role gain, int64_t layer, const void *x,
-                                const void *mean, const void *rstd, const void *dy,
-                                const void *res, void **dx)
+static weft_status through_norm(weft_chunk *c, weft_role gain, int64_t layer,
+                                const void *x, const void *mean, const void *rstd,
+                                const void *dy, const void *res, void **dx)
 {
     wf_dims g = wf_chunk_dims(c);
 
@@ -99,25 +100,40 @@ static weft_status mlp_backward(weft_chunk *c, int64_t layer, wf_block *b, int b
     du.data = b->out[OUT_DU];
     WF_TRY(weft_row_backward_input(&c->sh, &dz, wf_weight(c, WEFT_PROJ_W, layer), &du));
     wf_activation_dx(c, b->keep[KEEP_U], du.data);
-    WF_TRY(input_partial(c, tag_of(both), WEFT_FOR_F_MLP, &du, wf_weight(c, WEFT_FC_W, layer), &dc, &ev));
+    WF_TRY(input_partial(c, tag_of(both), WEFT_FOR_F_MLP, &du,
+                         wf_weight(c, WEFT_FC_W, layer), &dc, &ev));
     if (both) WF_TRY(mlp_weight(c, layer, b));
     WF_TRY(wf_reduced(c, tag_of(both), &dc, &ev, &b->out[OUT_DC]));
     return through_norm(c, WEFT_LN2_G, layer, b->keep[KEEP_X1], b->keep[KEEP_M2],
-                        b->keep[KEEP_R2], b->out[OUT_DC], b->out[OUT_DZ], &b->out[OUT_DX1]);
+                        b->keep[KEEP_R2], b->out[OUT_DC], b->out[OUT_DZ],
+                        &b->out[OUT_DX1]);
 }
 
-static weft_status heads_gemm(weft_chunk *c, int ta, int tb, int64_t m, int64_t n, int64_t k,
-                              const void *a, const void *b, void *out)
+static weft_status heads_gemm(weft_chunk *c, int ta, int tb, int64_t m, int64_t n,
+                              int64_t k, const void *a, const void *b, void *out)
 {
     wf_dims g = wf_chunk_dims(c);
-    weft_gemm x = {.ta = ta, .tb = tb, .m = m, .n = n, .k = k, .batch = g.B * g.H,
-                   .sa = m * k, .sb = k * n, .sc = m * n, .alpha = 1, .in = c->sh.t,
-                   .out = c->sh.t, .a = a, .b = b, .c = out};
-    return weft_k_gemm(c->sh.k, &x);
+    weft_gemm x = {.ta = ta,
+                   .tb = tb,
+                   .m = m,
+                   .n = n,
+                   .k = k,
+                   .batch = g.B * g.H,
+                   .sa = m * k,
+                   .sb = k * n,
+                   .sc = m * n,
+                   .alpha = 1,
+                   .in = c->sh.t,
+                   .out = c->sh.t,
+                   .a = a,
+                   .b = b,
+                   .c = out};
+    return weft_product(&c->sh, &x);
 }
 
 /* dqkv from do [B*H,S,d]:  dv = p^T do, dp = do v^T, ds, dq = ds k, dk = ds^T q */
-static weft_status heads_backward(weft_chunk *c, wf_block *b, const void *d_o, void *dqkv)
+static weft_status heads_backward(weft_chunk *c, wf_block *b, const void *d_o,
+                                  void *dqkv)
 {
     wf_dims g = wf_chunk_dims(c);
     void *const *keep = b->keep;
@@ -140,8 +156,8 @@ static weft_status heads_backward(weft_chunk *c, wf_block *b, const void *d_o, v
     return WEFT_OK;
 }
 
-static weft_status attention_backward(weft_chunk *c, int64_t layer, wf_block *b, int both,
-                                      void **dx)
+static weft_status attention_backward(weft_chunk *c, int64_t layer, wf_block *b,
+                                      int both, void **dx)
 {
     wf_dims g = wf_chunk_dims(c);
     weft_dtype t = c->sh.t;
@@ -161,15 +177,16 @@ static weft_status attention_backward(weft_chunk *c, int64_t layer, wf_block *b,
     dqkv.data = b->out[OUT_DQKV];
     WF_TRY(heads_backward(c, b, d_o, dqkv.data));
     wf_give(c, d_o);
-    WF_TRY(input_partial(c, tag_of(both), WEFT_FOR_F_ATTN, &dqkv, wf_weight(c, WEFT_QKV_W, layer), &da, &ev));
+    WF_TRY(input_partial(c, tag_of(both), WEFT_FOR_F_ATTN, &dqkv,
+                         wf_weight(c, WEFT_QKV_W, layer), &da, &ev));
     if (both) WF_TRY(attention_weight(c, layer, b));
     WF_TRY(wf_reduced(c, tag_of(both), &da, &ev, &b->out[OUT_DA]));
     return through_norm(c, WEFT_LN1_G, layer, b->x, b->keep[KEEP_M1], b->keep[KEEP_R1],
                         b->out[OUT_DA], b->out[OUT_DX1], dx);
 }
 
-weft_status wf_block_backward(weft_chunk *c, int64_t layer, wf_block *b, void *dz, int both,
-                              void **dx)
+weft_status wf_block_backward(weft_chunk *c, int64_t layer, wf_block *b, void *dz,
+                              int both, void **dx)
 {
     b->out[OUT_DZ] = dz;
     WF_TRY(mlp_backward(c, layer, b, both));

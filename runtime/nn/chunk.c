@@ -28,7 +28,8 @@ void wf_give(weft_chunk *c, void *block)
     weft_arena_give(c->sh.arena, block);
 }
 
-weft_status weft_chunk_create(const weft_chunk_config *cfg, const weft_shard *sh, weft_chunk *out)
+weft_status weft_chunk_create(const weft_chunk_config *cfg, const weft_shard *sh,
+                              weft_chunk *out)
 {
     weft_chunk c = {.cfg = *cfg, .sh = *sh};
     wf_dims g = wf_chunk_dims(&c);
@@ -47,6 +48,7 @@ weft_status weft_chunk_create(const weft_chunk_config *cfg, const weft_shard *sh
     for (int64_t i = 0; i < g.T; i++)
         c.position[i] = (int32_t)(i % g.S);
     *out = c;
+    if (cfg->exact > 0) out->sh.largest = &out->largest;
     return WEFT_OK;
 }
 
@@ -87,7 +89,8 @@ static weft_status keep_ids(weft_chunk *c, const int32_t *ids, int32_t **out)
 }
 
 static weft_status forward(weft_chunk *c, weft_saved *s, const int32_t *tokens,
-                           const int32_t *targets, void *x, void **x_out, double *loss_sum)
+                           const int32_t *targets, void *x, void **x_out,
+                           double *loss_sum)
 {
     if (c->cfg.has_embed) {
         WF_TRY(keep_ids(c, tokens, &s->tokens));
@@ -116,14 +119,16 @@ weft_status weft_chunk_forward(weft_chunk *c, int64_t micro, const int32_t *toke
                                double *loss_sum)
 {
     if (c->saved[micro])
-        return WF_FAIL(WEFT_E_INVALID, "forward of micro-batch %lld twice without its backward",
+        return WF_FAIL(WEFT_E_INVALID,
+                       "forward of micro-batch %lld twice without its backward",
                        (long long)micro);
     WF_TRY(new_saved(c, &c->saved[micro]));
     return forward(c, c->saved[micro], tokens, targets, x_in, x_out, loss_sum);
 }
 
-weft_status weft_chunk_infer(weft_chunk *c, const int32_t *tokens, const int32_t *targets,
-                             void *x_in, void **x_out, double *loss_sum, void **logits)
+weft_status weft_chunk_infer(weft_chunk *c, const int32_t *tokens,
+                             const int32_t *targets, void *x_in, void **x_out,
+                             double *loss_sum, void **logits)
 {
     weft_saved *s = NULL;
 
@@ -140,7 +145,8 @@ weft_status weft_chunk_infer(weft_chunk *c, const int32_t *tokens, const int32_t
 static weft_status saved_of(weft_chunk *c, int64_t micro, weft_saved **out)
 {
     if (!c->saved[micro])
-        return WF_FAIL(WEFT_E_INVALID, "backward of micro-batch %lld before its forward",
+        return WF_FAIL(WEFT_E_INVALID,
+                       "backward of micro-batch %lld before its forward",
                        (long long)micro);
     *out = c->saved[micro];
     return WEFT_OK;
@@ -152,14 +158,15 @@ static int head_params(const weft_chunk *c)
     return n - (int)c->cfg.n_layers * wf_params_of_block();
 }
 
-static weft_status tell(const weft_chunk *c, weft_grads_ready *ready, void *ctx, int64_t blocks)
+static weft_status tell(const weft_chunk *c, weft_grads_ready *ready, void *ctx,
+                        int64_t blocks)
 {
     if (!ready) return WEFT_OK;
     return ready(ctx, head_params(c) + (int)blocks * wf_params_of_block());
 }
 
-static weft_status backward(weft_chunk *c, weft_saved *s, double scale, void *dy, int both,
-                            void **dx, weft_grads_ready *ready, void *ctx)
+static weft_status backward(weft_chunk *c, weft_saved *s, double scale, void *dy,
+                            int both, void **dx, weft_grads_ready *ready, void *ctx)
 {
     int64_t n = c->cfg.n_layers;
 
@@ -174,15 +181,15 @@ static weft_status backward(weft_chunk *c, weft_saved *s, double scale, void *dy
 }
 
 /* The embedding has no input gradient: what reaches it becomes weight gradient. */
-static weft_status finish(weft_chunk *c, weft_saved *s, const void *dx, weft_grads_ready *ready,
-                          void *ctx)
+static weft_status finish(weft_chunk *c, weft_saved *s, const void *dx,
+                          weft_grads_ready *ready, void *ctx)
 {
     if (c->cfg.has_embed) WF_TRY(wf_embed_backward(c, s->tokens, dx));
     return ready && c->cfg.has_embed ? ready(ctx, c->n_params) : WEFT_OK;
 }
 
-weft_status weft_chunk_backward(weft_chunk *c, int64_t micro, double scale, void *dy, void **dx,
-                                weft_grads_ready *ready, void *ctx)
+weft_status weft_chunk_backward(weft_chunk *c, int64_t micro, double scale, void *dy,
+                                void **dx, weft_grads_ready *ready, void *ctx)
 {
     weft_saved *s;
     void *out;
@@ -199,8 +206,8 @@ weft_status weft_chunk_backward(weft_chunk *c, int64_t micro, double scale, void
     return WEFT_OK;
 }
 
-weft_status weft_chunk_backward_input(weft_chunk *c, int64_t micro, double scale, void *dy,
-                                      void **dx)
+weft_status weft_chunk_backward_input(weft_chunk *c, int64_t micro, double scale,
+                                      void *dy, void **dx)
 {
     weft_saved *s;
     void *out;
@@ -214,8 +221,8 @@ weft_status weft_chunk_backward_input(weft_chunk *c, int64_t micro, double scale
     return WEFT_OK;
 }
 
-weft_status weft_chunk_backward_weight(weft_chunk *c, int64_t micro, weft_grads_ready *ready,
-                                       void *ctx)
+weft_status weft_chunk_backward_weight(weft_chunk *c, int64_t micro,
+                                       weft_grads_ready *ready, void *ctx)
 {
     weft_saved *s;
     int64_t n = c->cfg.n_layers;

@@ -11,7 +11,8 @@ weft_status wf_embed_forward(weft_chunk *c, const int32_t *tokens, void **x)
     void *out;
 
     WF_TRY(wf_take(c, WEFT_TEMP, g.T * g.h, sum.dtype, &sum.data));
-    WF_TRY(weft_vocab_embed(&c->sh, c->vocab, tokens, wf_weight(c, WEFT_WTE, -1), &sum));
+    WF_TRY(
+        weft_vocab_embed(&c->sh, c->vocab, tokens, wf_weight(c, WEFT_WTE, -1), &sum));
     WF_TRY(wf_take(c, WEFT_ACT, g.T * g.h, c->sh.t, &out));
     weft_k_add_position(c->sh.k, c->sh.t, sum.dtype, g.T, g.h, c->position, sum.data,
                         wf_weight(c, WEFT_WPE, -1), out);
@@ -25,9 +26,10 @@ weft_status wf_embed_backward(weft_chunk *c, const int32_t *tokens, const void *
 {
     wf_dims g = wf_chunk_dims(c);
 
-    weft_k_position_dw(c->sh.k, c->sh.t, g.T, g.h, c->position, dx, wf_grad(c, WEFT_WPE, -1));
-    weft_k_embed_dw(c->sh.k, c->sh.t, g.T, g.h, c->vocab.first, c->vocab.count, tokens, dx,
-                    wf_grad(c, WEFT_WTE, -1));
+    weft_k_position_dw(c->sh.k, c->sh.t, g.T, g.h, c->position, dx,
+                       wf_grad(c, WEFT_WPE, -1));
+    weft_k_embed_dw(c->sh.k, c->sh.t, g.T, g.h, c->vocab.first, c->vocab.count, tokens,
+                    dx, wf_grad(c, WEFT_WTE, -1));
     return WEFT_OK;
 }
 
@@ -94,7 +96,8 @@ static weft_status head_weight(weft_chunk *c, weft_saved *s)
 
 void wf_head_free(weft_chunk *c, weft_saved *s)
 {
-    void *blocks[] = {s->x, s->xf, s->mean, s->rstd, s->logits, s->dxf, s->ce.max, s->ce.sum};
+    void *blocks[] = {s->x,      s->xf,  s->mean,   s->rstd,
+                      s->logits, s->dxf, s->ce.max, s->ce.sum};
 
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; i++)
         wf_give(c, blocks[i]);
@@ -112,7 +115,8 @@ weft_status wf_head_backward_weight(weft_chunk *c, weft_saved *s)
     return WEFT_OK;
 }
 
-weft_status wf_head_backward(weft_chunk *c, weft_saved *s, double scale, int both, void **dx)
+weft_status wf_head_backward(weft_chunk *c, weft_saved *s, double scale, int both,
+                             void **dx)
 {
     wf_dims g = wf_chunk_dims(c);
     int64_t end = c->cfg.n_layers;
@@ -124,11 +128,13 @@ weft_status wf_head_backward(weft_chunk *c, weft_saved *s, double scale, int bot
     WF_TRY(loss_dx(c, s, scale));
     weft_view dlogits = logits_of(c, s);
     WF_TRY(wf_take(c, tag, g.T * g.h, dxf.dtype, &dxf.data));
-    WF_TRY(weft_column_backward_input(&c->sh, &dlogits, wf_weight(c, head_role(c), end), &dxf));
+    WF_TRY(weft_column_backward_input(&c->sh, &dlogits, wf_weight(c, head_role(c), end),
+                                      &dxf));
     WF_TRY(weft_reduce_start(&c->sh, WEFT_FOR_HEAD, &dxf, &ev));
     if (both) WF_TRY(head_weight(c, s));
     WF_TRY(wf_reduced(c, tag, &dxf, &ev, &s->dxf));
-    WF_TRY(weft_arena_zero(c->sh.arena, WEFT_ACT, g.T * g.h * weft_dtype_bytes(c->sh.t), &out));
+    WF_TRY(weft_arena_zero(c->sh.arena, WEFT_ACT, g.T * g.h * weft_dtype_bytes(c->sh.t),
+                           &out));
     wf_norm_dx(c, WEFT_LNF_G, end, s->x, s->mean, s->rstd, s->dxf, out);
     if (both) {
         wf_norm_dw(c, WEFT_LNF_G, end, s->x, s->mean, s->rstd, s->dxf);

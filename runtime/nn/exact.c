@@ -19,18 +19,21 @@ void wf_exact_init(const weft_chunk *c, weft_param *p)
 static double loss_weight(const weft_chunk *c, int32_t target, int64_t word)
 {
     uint64_t key = weft_random_key("exact.loss");
-    return (double)weft_random_below(c->cfg.seed, key, (uint64_t)target * 4096 + (uint64_t)word,
-                                     5) - 2;
+    return (double)weft_random_below(c->cfg.seed, key,
+                                     (uint64_t)target * 4096 + (uint64_t)word, 5) -
+           2;
 }
 
-double wf_exact_loss(const weft_chunk *c, const weft_view *logits, const int32_t *targets)
+double wf_exact_loss(const weft_chunk *c, const weft_view *logits,
+                     const int32_t *targets)
 {
     const double *x = logits->data;
     double loss = 0;
 
     for (int64_t i = 0; i < logits->rows; i++)
         for (int64_t j = 0; j < c->vocab.count && targets[i] >= 0; j++)
-            loss += loss_weight(c, targets[i], c->vocab.first + j) * x[i * logits->cols + j];
+            loss += loss_weight(c, targets[i], c->vocab.first + j) *
+                    x[i * logits->cols + j];
     return loss;
 }
 

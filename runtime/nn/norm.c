@@ -18,40 +18,42 @@ static int64_t count_clamped(weft_chunk *c, int64_t n, int64_t outside)
     return outside;
 }
 
-weft_status wf_norm(weft_chunk *c, weft_role gain, int64_t layer, const void *x, void *y,
-                    void *mean, void *rstd)
+weft_status wf_norm(weft_chunk *c, weft_role gain, int64_t layer, const void *x,
+                    void *y, void *mean, void *rstd)
 {
     wf_dims g = wf_chunk_dims(c);
 
     if (c->cfg.exact > 0)
-        count_clamped(c, g.T * g.h, weft_k_clamp(c->sh.k, c->sh.t, g.T * g.h, c->cfg.exact, x, y));
+        count_clamped(c, g.T * g.h,
+                      weft_k_clamp(c->sh.k, c->sh.t, g.T * g.h, c->cfg.exact, x, y));
     else
         weft_k_layernorm(c->sh.k, c->sh.t, g.T, g.h, c->cfg.arch->norm_eps, x,
-                         wf_weight(c, gain, layer), wf_weight(c, bias_of(gain), layer), y, mean,
-                         rstd);
+                         wf_weight(c, gain, layer), wf_weight(c, bias_of(gain), layer),
+                         y, mean, rstd);
     return WEFT_OK;
 }
 
-void wf_norm_dx(weft_chunk *c, weft_role gain, int64_t layer, const void *x, const void *mean,
-                const void *rstd, const void *dy, void *dx)
+void wf_norm_dx(weft_chunk *c, weft_role gain, int64_t layer, const void *x,
+                const void *mean, const void *rstd, const void *dy, void *dx)
 {
     wf_dims g = wf_chunk_dims(c);
 
     if (c->cfg.exact > 0)
         weft_k_clamp_dx(c->sh.k, c->sh.t, g.T * g.h, c->cfg.exact, x, dy, 1, dx);
     else
-        weft_k_layernorm_dx(c->sh.k, c->sh.t, g.T, g.h, x, wf_weight(c, gain, layer), mean, rstd,
-                            dy, 1, dx);
+        weft_k_layernorm_dx(c->sh.k, c->sh.t, g.T, g.h, x, wf_weight(c, gain, layer),
+                            mean, rstd, dy, 1, dx);
 }
 
-void wf_norm_dw(weft_chunk *c, weft_role gain, int64_t layer, const void *x, const void *mean,
-                const void *rstd, const void *dy)
+void wf_norm_dw(weft_chunk *c, weft_role gain, int64_t layer, const void *x,
+                const void *mean, const void *rstd, const void *dy)
 {
     wf_dims g = wf_chunk_dims(c);
 
-    if (c->cfg.exact > 0) return; /* a clamp has no weights: gain and bias get gradient 0 */
-    weft_k_layernorm_dw(c->sh.k, c->sh.t, g.T, g.h, x, mean, rstd, dy, wf_grad(c, gain, layer),
-                        wf_grad(c, bias_of(gain), layer));
+    if (c->cfg.exact > 0)
+        return; /* a clamp has no weights: gain and bias get gradient 0 */
+    weft_k_layernorm_dw(c->sh.k, c->sh.t, g.T, g.h, x, mean, rstd, dy,
+                        wf_grad(c, gain, layer), wf_grad(c, bias_of(gain), layer));
 }
 
 void wf_activation(weft_chunk *c, int64_t layer, void *u, void *y)
@@ -66,7 +68,8 @@ void wf_activation(weft_chunk *c, int64_t layer, void *u, void *y)
     double *x = u;
     for (int64_t i = 0; i < g.T * g.f; i++)
         x[i] += ((const double *)bias)[i % g.f];
-    count_clamped(c, g.T * g.f, weft_k_clamp(c->sh.k, c->sh.t, g.T * g.f, c->cfg.exact, u, y));
+    count_clamped(c, g.T * g.f,
+                  weft_k_clamp(c->sh.k, c->sh.t, g.T * g.f, c->cfg.exact, u, y));
 }
 
 void wf_activation_dx(weft_chunk *c, const void *u, void *dy)
@@ -94,8 +97,9 @@ void wf_probabilities(weft_chunk *c, void *scores, void *raw)
         return;
     }
     weft_k_cast(c->sh.k, c->sh.t, c->sh.t, n * g.S * g.S, scores, raw);
-    count_clamped(c, n * g.S * (g.S + 1) / 2,
-                  weft_k_clamp_causal(c->sh.k, c->sh.t, n, g.S, c->cfg.exact, raw, scores));
+    count_clamped(
+        c, n * g.S * (g.S + 1) / 2,
+        weft_k_clamp_causal(c->sh.k, c->sh.t, n, g.S, c->cfg.exact, raw, scores));
 }
 
 void wf_probabilities_dx(weft_chunk *c, const void *p, const void *raw, void *dp)

@@ -74,7 +74,8 @@ static void list_params(weft_chunk *c)
     if (g->has_embed) {
         add(c, WEFT_WPE, -1, -1);
         add(c, WEFT_WTE, -1, -1);
-        if (g->has_head && g->arch->tied) *slot(c, WEFT_WTE, end) = *slot(c, WEFT_WTE, -1);
+        if (g->has_head && g->arch->tied)
+            *slot(c, WEFT_WTE, end) = *slot(c, WEFT_WTE, -1);
     }
 }
 
@@ -95,8 +96,8 @@ static weft_status fill_run(void *ctx, int64_t local, int64_t logical, int64_t n
     if (g->exact > 0)
         weft_random_fill_uniform(g->seed, key, at, 0, 6, f->c->sh.t, out);
     else
-        weft_random_fill_normal(g->seed, key, at, g->random_all ? 5 * std : std, f->c->sh.t,
-                                out);
+        weft_random_fill_normal(g->seed, key, at, g->random_all ? 5 * std : std,
+                                f->c->sh.t, out);
     return WEFT_OK;
 }
 
@@ -121,14 +122,16 @@ static void add_one(const weft_chunk *c, weft_param *p)
 static weft_status init_param(weft_chunk *c, weft_param *p)
 {
     filler f = {c, p};
-    int drawn = p->info.init == WEFT_INIT_NORMAL || c->cfg.random_all || c->cfg.exact > 0;
+    int drawn =
+        p->info.init == WEFT_INIT_NORMAL || c->cfg.random_all || c->cfg.exact > 0;
 
     if (!drawn) {
         fill_constant(c, p, p->info.init == WEFT_INIT_ONE);
         return WEFT_OK;
     }
-    WF_TRY(weft_shard_runs(&p->info, weft_group_size(c->sh.tp), weft_group_rank(c->sh.tp),
-                           c->cfg.padded_vocab, fill_run, &f));
+    WF_TRY(weft_shard_runs(&p->info, weft_group_size(c->sh.tp),
+                           weft_group_rank(c->sh.tp), c->cfg.padded_vocab, fill_run,
+                           &f));
     if (c->cfg.exact > 0)
         wf_exact_init(c, p);
     else if (p->info.init == WEFT_INIT_ONE)
@@ -145,8 +148,8 @@ weft_status wf_params_create(weft_chunk *c)
     WF_TRY(WF_ALLOC(c->cfg.n_layers * BLOCK_PARAMS + 8, &c->param));
     memset(c->index, -1, (size_t)n_index * sizeof *c->index);
     list_params(c);
-    WF_TRY(weft_arena_zero(c->sh.arena, WEFT_PARAM, c->n_elems * weft_dtype_bytes(c->sh.t),
-                           &c->w_all));
+    WF_TRY(weft_arena_zero(c->sh.arena, WEFT_PARAM,
+                           c->n_elems * weft_dtype_bytes(c->sh.t), &c->w_all));
     WF_TRY(weft_arena_zero(c->sh.arena, WEFT_GRAD, c->n_elems * weft_dtype_bytes(acc),
                            &c->g_all));
     for (int i = 0; i < c->n_params; i++) {

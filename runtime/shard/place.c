@@ -37,7 +37,8 @@ static const char *how_text(int how)
     return "a partial maximum";
 }
 
-weft_status wf_expect(const weft_shard *s, const char *op, const weft_view *v, int how, int dim)
+weft_status wf_expect(const weft_shard *s, const char *op, const weft_view *v, int how,
+                      int dim)
 {
     char text[96];
     weft_placement at = v->at[WEFT_TP];

@@ -16,13 +16,13 @@ weft_vocab_shard weft_vocab_shard_of(const weft_shard *s, int64_t vocab, int64_t
     return v;
 }
 
-weft_status weft_vocab_embed(const weft_shard *s, weft_vocab_shard v, const int32_t *tokens,
-                             const void *w, weft_view *out)
+weft_status weft_vocab_embed(const weft_shard *s, weft_vocab_shard v,
+                             const int32_t *tokens, const void *w, weft_view *out)
 {
     weft_event ev = {0};
 
-    weft_k_embed(s->k, s->t, out->dtype, out->rows, out->cols, v.first, v.count, tokens, w,
-                 out->data);
+    weft_k_embed(s->k, s->t, out->dtype, out->rows, out->cols, v.first, v.count, tokens,
+                 w, out->data);
     out->at[WEFT_TP] = (weft_placement){WEFT_PARTIAL_SUM, 0};
     WF_TRY(weft_reduce_start(s, WEFT_FOR_EMBED, out, &ev));
     return weft_reduce_finish(s, out, &ev);
@@ -51,8 +51,9 @@ static weft_status reduce(const weft_shard *s, weft_purpose why, void *x, int64_
     return weft_wait(s->comm, &ev);
 }
 
-weft_status weft_ce_forward(const weft_shard *s, weft_vocab_shard v, const weft_view *logits,
-                            const int32_t *targets, weft_ce *saved, double *loss_sum)
+weft_status weft_ce_forward(const weft_shard *s, weft_vocab_shard v,
+                            const weft_view *logits, const int32_t *targets,
+                            weft_ce *saved, double *loss_sum)
 {
     weft_dtype acc = weft_dtype_acc(s->t);
     int64_t n = logits->rows, bytes = weft_dtype_bytes(acc);
@@ -65,20 +66,21 @@ weft_status weft_ce_forward(const weft_shard *s, weft_vocab_shard v, const weft_
     WF_TRY(reduce(s, WEFT_FOR_CE_MAX, max, n, WEFT_MAX));
     /* sum [T] and target [T] side by side: one all-reduce for both */
     void *target = (char *)sum + n * bytes;
-    weft_k_ce_sum(s->k, s->t, n, logits->cols, v.first, v.count, targets, logits->data, max, sum,
-                  target);
+    weft_k_ce_sum(s->k, s->t, n, logits->cols, v.first, v.count, targets, logits->data,
+                  max, sum, target);
     WF_TRY(reduce(s, WEFT_FOR_CE_SUM, sum, 2 * n, WEFT_SUM));
     *loss_sum = sum_loss(acc, n, targets, sum, target);
     *saved = (weft_ce){max, sum};
     return WEFT_OK;
 }
 
-weft_status weft_ce_backward(const weft_shard *s, weft_vocab_shard v, const int32_t *targets,
-                             double scale, weft_ce *saved, weft_view *logits)
+weft_status weft_ce_backward(const weft_shard *s, weft_vocab_shard v,
+                             const int32_t *targets, double scale, weft_ce *saved,
+                             weft_view *logits)
 {
     WF_TRY(wf_expect(s, "cross-entropy gradient", logits, WEFT_SPLIT, 1));
-    weft_k_ce_dx(s->k, s->t, logits->rows, logits->cols, v.first, v.count, targets, saved->max,
-                 saved->sum, scale, logits->data);
+    weft_k_ce_dx(s->k, s->t, logits->rows, logits->cols, v.first, v.count, targets,
+                 saved->max, saved->sum, scale, logits->data);
     weft_arena_give(s->arena, saved->max);
     weft_arena_give(s->arena, saved->sum);
     *saved = (weft_ce){0};

@@ -10,8 +10,8 @@ static int64_t elems(const weft_train_config *c, const weft_tensor_info *t)
 }
 
 /* Is tensor t held by a stage that has these layers? The tied embedding is held twice. */
-static int held(const weft_train_config *c, const weft_tensor_info *t, int stage, int stages,
-                int64_t first, int64_t count)
+static int held(const weft_train_config *c, const weft_tensor_info *t, int stage,
+                int stages, int64_t first, int64_t count)
 {
     if (t->layer >= 0 && t->layer < c->arch.layers)
         return t->layer >= first && t->layer < first + count;
@@ -38,7 +38,8 @@ void weft_train_rank_bytes(const weft_train_config *c, int rank, weft_rank_bytes
     weft_mesh mesh;
     int stages = c->layout.pp * c->layout.vpp;
     int64_t acc = weft_dtype_bytes(weft_dtype_acc(c->dtype)), n = 0;
-    int copies = (c->optimizer == WEFT_ADAMW ? 2 : 0) + (weft_dtype_acc(c->dtype) != c->dtype);
+    int copies =
+        (c->optimizer == WEFT_ADAMW ? 2 : 0) + (weft_dtype_acc(c->dtype) != c->dtype);
 
     *out = (weft_rank_bytes){0};
     if (weft_layout_mesh(&c->layout, &mesh) != WEFT_OK) return;

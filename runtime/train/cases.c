@@ -23,7 +23,8 @@ static weft_status add(list *l, const weft_layout *layout)
 static const char *const kinds[] = {"1f1b", "gpipe", "interleaved"};
 
 /* All vpp, kinds and m of one (tp, pp, dp). Legality is the layout table's to say. */
-static weft_status add_degrees(list *l, const weft_arch *a, weft_layout base, int max_micro)
+static weft_status add_degrees(list *l, const weft_arch *a, weft_layout base,
+                               int max_micro)
 {
     for (int vpp = 1; vpp * base.pp <= a->layers; vpp++)
         for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
@@ -46,7 +47,8 @@ static weft_status enumerate(list *l, const weft_arch *a, int64_t seq, int max_w
     base.cp = 1;
     base.micro_batch = 1;
     base.seq = seq;
-    base.vocab_multiple = 2; /* some padding at every tp, a shard of padding only at some */
+    base.vocab_multiple =
+        2; /* some padding at every tp, a shard of padding only at some */
     for (base.tp = 1; base.tp <= max_world; base.tp++)
         for (base.pp = 1; base.tp * base.pp <= max_world; base.pp++)
             for (base.dp = 1; base.tp * base.pp * base.dp <= max_world; base.dp++)
@@ -62,8 +64,9 @@ static void values(const weft_verify_case *c, int v[N_VALUES])
     int kind = 0;
     while (strcmp(kinds[kind], c->layout.schedule))
         kind++;
-    int all[N_VALUES] = {c->layout.tp, c->layout.pp,  c->layout.dp,
-                         kind,         c->layout.vpp, (int)weft_layout_n_micro(&c->layout)};
+    int all[N_VALUES] = {c->layout.tp,  c->layout.pp,
+                         c->layout.dp,  kind,
+                         c->layout.vpp, (int)weft_layout_n_micro(&c->layout)};
     for (int i = 0; i < N_VALUES; i++)
         v[i] = all[i] % RANGE;
 }
@@ -112,8 +115,9 @@ static weft_status choose_covering(list *l)
     return WEFT_OK;
 }
 
-weft_status weft_verify_cases(const weft_arch *arch, int64_t seq, int max_world, int max_micro,
-                              int covering, weft_verify_case **cases, int *n)
+weft_status weft_verify_cases(const weft_arch *arch, int64_t seq, int max_world,
+                              int max_micro, int covering, weft_verify_case **cases,
+                              int *n)
 {
     list l = {0};
     weft_status st = enumerate(&l, arch, seq, max_world, max_micro);

@@ -20,8 +20,11 @@ static int cut(const weft_engine *e, int chunk, wf_bucket *out)
         n += c->param[i].count;
         if (n < want && i + 1 < c->n_params) continue;
         if (out)
-            out[count] = (wf_bucket){
-                .chunk = chunk, .first = first, .last = i, .at = c->param[first].at, .n = n};
+            out[count] = (wf_bucket){.chunk = chunk,
+                                     .first = first,
+                                     .last = i,
+                                     .at = c->param[first].at,
+                                     .n = n};
         count++;
         first = i + 1;
         n = 0;
@@ -74,8 +77,9 @@ weft_status wf_buckets_finish(weft_engine *e)
     for (int i = 0; i < e->n_buckets; i++) {
         wf_bucket *b = &e->bucket[i];
         if (!b->started)
-            return WF_FAIL(WEFT_E_INVALID, "gradients %d..%d of chunk %d were never finished",
-                           b->first, b->last, b->chunk);
+            return WF_FAIL(WEFT_E_INVALID,
+                           "gradients %d..%d of chunk %d were never finished", b->first,
+                           b->last, b->chunk);
         WF_TRY(weft_wait(e->comm, &b->ev));
         b->started = 0;
         if (weft_group_size(e->dp) > 1)
@@ -85,22 +89,26 @@ weft_status wf_buckets_finish(weft_engine *e)
     return WEFT_OK;
 }
 
-/* The copy of the embedding that this rank holds: first stage, or output layer. */
-static weft_param *tied_copy(weft_engine *e)
+/* Both copies on this rank: the sum, in both. */
+static void tied_sum_here(weft_engine *e)
 {
-    int chunk = e->coord[WEFT_PP] == 0 ? 0 : e->cfg.layout.vpp - 1;
-    return weft_chunk_param(&e->chunk[chunk], WEFT_WTE, 0);
+    weft_param *a = e->tied_copy[0], *b = e->tied_copy[1];
+    weft_dtype acc = weft_dtype_acc(e->cfg.dtype);
+
+    weft_k_add(e->k, acc, a->count, a->g, b->g, a->g);
+    weft_k_cast(e->k, acc, acc, a->count, a->g, b->g);
 }
 
 weft_status wf_tied_sum(weft_engine *e)
 {
+    weft_param *p = e->tied_copy[0] ? e->tied_copy[0] : e->tied_copy[1];
     weft_event ev = {0};
 
+    if (e->tied_copy[0] && e->tied_copy[1]) tied_sum_here(e);
     if (!e->tied) return WEFT_OK;
     double t0 = weft_now_s();
-    weft_param *p = tied_copy(e);
-    WF_TRY(weft_all_reduce(e->tied, WEFT_FOR_TIED, p->g, p->count, weft_dtype_acc(e->cfg.dtype),
-                           WEFT_SUM, &ev));
+    WF_TRY(weft_all_reduce(e->tied, WEFT_FOR_TIED, p->g, p->count,
+                           weft_dtype_acc(e->cfg.dtype), WEFT_SUM, &ev));
     WF_TRY(weft_wait(e->comm, &ev));
     return wf_mark(e, WEFT_LANE_COLLECTIVE, "tied sum", t0, p->count * acc_bytes(e));
 }

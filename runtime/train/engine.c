@@ -7,21 +7,23 @@
 
 void weft_train_defaults(weft_train_config *c)
 {
-    *c = (weft_train_config){.dtype = WEFT_F32,
-                             .threads = 1,
-                             .seed = 1234,
-                             .optimizer = WEFT_ADAMW,
-                             .lr = {.lr = 3e-4, .min_lr = 3e-5, .style = WEFT_DECAY_COSINE},
-                             .weight_decay = 0.1,
-                             .beta1 = 0.9,
-                             .beta2 = 0.95,
-                             .eps = 1e-8,
-                             .clip_grad = 1,
-                             .bucket_bytes = 25000000};
+    *c = (weft_train_config){
+        .dtype = WEFT_F32,
+        .threads = 1,
+        .seed = 1234,
+        .optimizer = WEFT_ADAMW,
+        .lr = {.lr = 3e-4, .min_lr = 3e-5, .style = WEFT_DECAY_COSINE},
+        .weight_decay = 0.1,
+        .beta1 = 0.9,
+        .beta2 = 0.95,
+        .eps = 1e-8,
+        .clip_grad = 1,
+        .bucket_bytes = 25000000};
     weft_layout_defaults(&c->layout);
 }
 
-static weft_status axis_group(weft_engine *e, unsigned axes, const char *name, weft_group **out)
+static weft_status axis_group(weft_engine *e, unsigned axes, const char *name,
+                              weft_group **out)
 {
     int rank = weft_comm_rank(e->comm), n = weft_mesh_group_size(&e->mesh, axes);
     int *ranks = NULL;
@@ -34,14 +36,21 @@ static weft_status axis_group(weft_engine *e, unsigned axes, const char *name, w
     return st;
 }
 
-/* First and last stage of this (tp, dp) column hold the tied embedding. With one chunk a
- * rank or more, stage 0 is on pipeline rank 0 and the last stage on rank pp-1. */
-static weft_status tied_group(weft_engine *e)
+/* The first and the last stage of this (tp, dp) column hold the tied embedding: on two
+ * ranks, in two chunks of one rank, or in one chunk. */
+static weft_status tied_copies(weft_engine *e)
 {
-    int pp = e->cfg.layout.pp, mine = e->coord[WEFT_PP];
-    int ranks[2] = {e->pp_rank_of[0], e->pp_rank_of[pp - 1]};
+    int stage[2] = {0, weft_schedule_stages(&e->schedule) - 1}, rank[2], chunk[2],
+        ranks[2];
 
-    if (!e->cfg.arch.tied || pp == 1 || (mine != 0 && mine != pp - 1)) return WEFT_OK;
+    if (!e->cfg.arch.tied || stage[1] == 0) return WEFT_OK;
+    for (int i = 0; i < 2; i++) {
+        weft_schedule_holder(&e->schedule, stage[i], 0, &rank[i], &chunk[i]);
+        ranks[i] = e->pp_rank_of[rank[i]];
+        if (rank[i] == e->coord[WEFT_PP])
+            e->tied_copy[i] = weft_chunk_param(&e->chunk[chunk[i]], WEFT_WTE, 0);
+    }
+    if (rank[0] == rank[1] || (!e->tied_copy[0] && !e->tied_copy[1])) return WEFT_OK;
     return weft_group_create(e->comm, 2, ranks, "tied", &e->tied);
 }
 
@@ -51,7 +60,6 @@ static weft_status make_groups(weft_engine *e)
 
     WF_TRY(axis_group(e, tp, "tp", &e->tp));
     WF_TRY(axis_group(e, dp, "dp", &e->dp));
-    WF_TRY(tied_group(e));
     WF_TRY(axis_group(e, tp | pp, "tp,pp", &e->model));
     return axis_group(e, pp | dp, "pp,dp", &e->replicas);
 }
@@ -62,7 +70,8 @@ static weft_status place(weft_engine *e)
 
     WF_TRY(weft_layout_mesh(&e->cfg.layout, &e->mesh));
     if (weft_mesh_world(&e->mesh) != weft_comm_size(e->comm))
-        return WF_FAIL(WEFT_E_MISMATCH, "the layout needs %d ranks, the communicator has %d",
+        return WF_FAIL(WEFT_E_MISMATCH,
+                       "the layout needs %d ranks, the communicator has %d",
                        weft_mesh_world(&e->mesh), weft_comm_size(e->comm));
     for (int a = 0; a < WEFT_N_AXES; a++)
         e->coord[a] = weft_mesh_coord_of(&e->mesh, rank, (weft_axis)a);
@@ -77,14 +86,16 @@ static weft_status make_chunk(weft_engine *e, int i)
     weft_chunk_config c = {.arch = &e->cfg.arch,
                            .has_embed = stage == 0,
                            .has_head = stage == weft_schedule_stages(&e->schedule) - 1,
-                           .padded_vocab = weft_layout_padded_vocab(&g->layout, &g->arch),
+                           .padded_vocab =
+                               weft_layout_padded_vocab(&g->layout, &g->arch),
                            .batch = g->layout.micro_batch,
                            .seq = g->layout.seq,
                            .n_micro = e->schedule.m,
                            .seed = g->seed,
                            .exact = g->exact,
                            .random_all = g->random_all};
-    weft_shard sh = {.k = e->k, .comm = e->comm, .arena = e->arena, .tp = e->tp, .t = g->dtype};
+    weft_shard sh = {
+        .k = e->k, .comm = e->comm, .arena = e->arena, .tp = e->tp, .t = g->dtype};
 
     weft_layout_stage_layers(&g->layout, &g->arch, stage, &c.first_layer, &c.n_layers);
     return weft_chunk_create(&c, &sh, &e->chunk[i]);
@@ -100,7 +111,6 @@ static weft_status make_exec(weft_engine *e)
                           .chunk = e->chunk,
                           .pp_rank = e->coord[WEFT_PP],
                           .comm_rank = e->pp_rank_of,
-                          .trace = e->cfg.trace ? &e->trace : NULL,
                           .trace_rank = weft_comm_rank(e->comm)};
 
     if (e->cfg.op_s) x.op_s = e->cfg.op_s + per_rank * e->coord[WEFT_PP];
@@ -115,8 +125,8 @@ static weft_status build(weft_engine *e)
     weft_schedule_options opt = {.group = l->group};
 
     WF_TRY(place(e));
-    WF_TRY(weft_schedule_make(l->schedule, l->pp, (int)weft_layout_n_micro(l), l->vpp, &opt,
-                              &e->schedule));
+    WF_TRY(weft_schedule_make(l->schedule, l->pp, (int)weft_layout_n_micro(l), l->vpp,
+                              &opt, &e->schedule));
     WF_TRY(weft_schedule_check(&e->schedule, 0, NULL));
     WF_TRY(weft_arena_create(e->cfg.memory_limit_bytes, &e->arena));
     WF_TRY(weft_kctx_create(e->cfg.backend, e->cfg.threads, e->arena, &e->k));
@@ -125,6 +135,7 @@ static weft_status build(weft_engine *e)
     WF_TRY(WF_ALLOC(l->vpp, &e->state));
     for (int i = 0; i < l->vpp; i++)
         WF_TRY(make_chunk(e, i));
+    WF_TRY(tied_copies(e));
     WF_TRY(wf_state_create(e));
     WF_TRY(wf_buckets_create(e));
     return make_exec(e);
@@ -195,9 +206,9 @@ const weft_mesh *weft_engine_mesh(const weft_engine *e)
     return &e->mesh;
 }
 
-const char *weft_engine_kernels(const weft_engine *e)
+weft_kctx *weft_engine_kctx(const weft_engine *e)
 {
-    return weft_kctx_describe(e->k);
+    return e->k;
 }
 
 int wf_engine_last_stage(const weft_engine *e)

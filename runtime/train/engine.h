@@ -29,19 +29,21 @@ struct weft_engine {
     weft_mesh mesh;
     int coord[WEFT_MAX_AXES];
     weft_group *tp, *dp;
-    weft_group *tied;     /* first and last stage of this column; NULL: not in it */
+    weft_group *tied;         /* the two ranks that hold the tied embedding; NULL: none,
+                             or both copies are here */
+    weft_param *tied_copy[2]; /* of the first stage, of the last; NULL: not here */
     weft_group *model;    /* tp, pp: the gradient norm                             */
     weft_group *replicas; /* pp, dp: the loss                                      */
     weft_schedule schedule;
-    int *pp_rank_of;      /* [pp] comm rank of each pipeline rank                  */
-    weft_chunk *chunk;    /* [vpp] */
-    wf_state *state;      /* [vpp] */
+    int *pp_rank_of;   /* [pp] comm rank of each pipeline rank                  */
+    weft_chunk *chunk; /* [vpp] */
+    wf_state *state;   /* [vpp] */
     weft_exec *exec;
     int n_buckets, next_bucket;
     wf_bucket *bucket;
     int64_t step, consumed;
     weft_trace trace;
-    double t0;            /* when the trace began */
+    double t0; /* when the trace began */
 };
 
 /* ddp.c */

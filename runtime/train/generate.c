@@ -21,7 +21,8 @@ static void read_window(void *ctx, int64_t micro, int32_t *tokens, int32_t *targ
 
     (void)micro;
     for (int64_t i = 0; i < l->micro_batch * l->seq; i++) {
-        tokens[i] = i < w->n ? w->tokens[i] : 0; /* after the window: masked by causality */
+        tokens[i] =
+            i < w->n ? w->tokens[i] : 0; /* after the window: masked by causality */
         targets[i] = -1;
     }
 }
@@ -36,8 +37,8 @@ static double logit(weft_dtype t, const void *x, int64_t i)
 /* Gumbel-max: argmax of logit/temperature + g is a sample of the softmax, and an argmax
  * over shards is the largest of their argmaxes. The noise is keyed by the vocabulary
  * row, so the sample does not depend on the split. */
-static void best_of_shard(weft_engine *e, const void *row, double temperature, uint64_t seed,
-                          uint64_t draw, double best[2])
+static void best_of_shard(weft_engine *e, const void *row, double temperature,
+                          uint64_t seed, uint64_t draw, double best[2])
 {
     const weft_vocab_shard *v = &e->chunk[e->cfg.layout.vpp - 1].vocab;
     uint64_t key = weft_random_key("generate");
@@ -48,7 +49,8 @@ static void best_of_shard(weft_engine *e, const void *row, double temperature, u
         double x = logit(e->cfg.dtype, row, j);
         uint64_t word = (uint64_t)(v->first + j);
         if (temperature > 0) {
-            double u = weft_random_uniform(seed, key, draw * (uint64_t)e->cfg.arch.vocab + word);
+            double u = weft_random_uniform(seed, key,
+                                           draw * (uint64_t)e->cfg.arch.vocab + word);
             x = x / temperature - log(-log(u));
         }
         if (x > best[0]) {
@@ -78,7 +80,8 @@ static weft_status spread(weft_engine *e, int32_t *token)
     double x = wf_engine_last_stage(e) ? *token : -1;
     weft_event ev = {0};
 
-    WF_TRY(weft_all_reduce(e->replicas, WEFT_FOR_CONTROL, &x, 1, WEFT_F64, WEFT_MAX, &ev));
+    WF_TRY(
+        weft_all_reduce(e->replicas, WEFT_FOR_CONTROL, &x, 1, WEFT_F64, WEFT_MAX, &ev));
     WF_TRY(weft_wait(e->comm, &ev));
     *token = (int32_t)x;
     return WEFT_OK;
@@ -96,8 +99,9 @@ static weft_status next_token(weft_engine *e, const window *w, double temperatur
     if (logits) {
         int64_t rows = e->chunk[e->cfg.layout.vpp - 1].vocab.rows;
         double best[2];
-        best_of_shard(e, (char *)logits + (w->n - 1) * rows * weft_dtype_bytes(e->cfg.dtype),
-                      temperature, seed, draw, best);
+        best_of_shard(
+            e, (char *)logits + (w->n - 1) * rows * weft_dtype_bytes(e->cfg.dtype),
+            temperature, seed, draw, best);
         weft_arena_give(e->arena, logits);
         WF_TRY(pick(e, best, &out));
     }
@@ -106,13 +110,14 @@ static weft_status next_token(weft_engine *e, const window *w, double temperatur
     return WEFT_OK;
 }
 
-weft_status weft_engine_generate(weft_engine *e, int32_t *tokens, int64_t n_prompt, int64_t n_new,
-                                 double temperature, uint64_t seed)
+weft_status weft_engine_generate(weft_engine *e, int32_t *tokens, int64_t n_prompt,
+                                 int64_t n_new, double temperature, uint64_t seed)
 {
     int64_t seq = e->cfg.layout.seq;
 
     if (n_prompt < 1)
-        return WF_FAIL(WEFT_E_INVALID, "a prompt of at least one token is needed, found %lld",
+        return WF_FAIL(WEFT_E_INVALID,
+                       "a prompt of at least one token is needed, found %lld",
                        (long long)n_prompt);
     for (int64_t i = n_prompt; i < n_prompt + n_new; i++) {
         int64_t n = i < seq ? i : seq;

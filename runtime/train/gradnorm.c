@@ -64,17 +64,21 @@ weft_status wf_report_not_finite(weft_engine *e, double loss)
     weft_event ev = {0};
     weft_tensor_info t;
 
-    WF_TRY(weft_all_reduce(e->model, WEFT_FOR_CONTROL, &key, 1, WEFT_F64, WEFT_MAX, &ev));
+    WF_TRY(
+        weft_all_reduce(e->model, WEFT_FOR_CONTROL, &key, 1, WEFT_F64, WEFT_MAX, &ev));
     WF_TRY(weft_wait(e->comm, &ev));
-    WF_TRY(weft_all_reduce(e->replicas, WEFT_FOR_CONTROL, &key, 1, WEFT_F64, WEFT_MAX, &ev));
+    WF_TRY(weft_all_reduce(e->replicas, WEFT_FOR_CONTROL, &key, 1, WEFT_F64, WEFT_MAX,
+                           &ev));
     WF_TRY(weft_wait(e->comm, &ev));
     if (isinf(key))
-        return WF_FAIL(WEFT_E_NUMERIC, "the loss of step %lld is %g; all gradients are finite",
+        return WF_FAIL(WEFT_E_NUMERIC,
+                       "the loss of step %lld is %g; all gradients are finite",
                        (long long)e->step, loss);
     int64_t at = (int64_t)-key;
     weft_arch_tensor(&e->cfg.arch, (int)(at / world), &t);
-    return WF_FAIL(WEFT_E_NUMERIC,
-                   "step %lld: the gradient of %s is not finite on rank %d (loss %g); nothing "
-                   "was updated",
-                   (long long)e->step, t.name, (int)(at % world), loss);
+    return WF_FAIL(
+        WEFT_E_NUMERIC,
+        "step %lld: the gradient of %s is not finite on rank %d (loss %g); nothing "
+        "was updated",
+        (long long)e->step, t.name, (int)(at % world), loss);
 }

@@ -39,7 +39,8 @@ weft_status wf_logical_create(const weft_arch *a, wf_logical *out)
             wf_slot *slot = &l.slot[l.n_slots++];
             *slot = (wf_slot){.tensor = i, .segment = s};
             snprintf(slot->name, sizeof slot->name, "%s%s%s", t->name,
-                     t->n_segments > 1 ? " " : "", t->n_segments > 1 ? t->segment_name[s] : "");
+                     t->n_segments > 1 ? " " : "",
+                     t->n_segments > 1 ? t->segment_name[s] : "");
         }
     }
     *out = l;
@@ -124,10 +125,11 @@ weft_status wf_visit_params(weft_engine *e, const wf_visit *v, int grads)
     for (int c = 0; c < e->cfg.layout.vpp; c++)
         for (int i = 0; i < e->chunk[c].n_params; i++) {
             const weft_param *p = &e->chunk[c].param[i];
-            walk w = {v, wf_logical_tensor(v->map, &p->info), grads ? acc : e->cfg.dtype,
-                      grads ? p->g : p->w};
-            WF_TRY(weft_shard_runs(&p->info, weft_group_size(e->tp), weft_group_rank(e->tp),
-                                   e->chunk[c].cfg.padded_vocab, visit_run, &w));
+            walk w = {v, wf_logical_tensor(v->map, &p->info),
+                      grads ? acc : e->cfg.dtype, grads ? p->g : p->w};
+            WF_TRY(weft_shard_runs(&p->info, weft_group_size(e->tp),
+                                   weft_group_rank(e->tp), e->chunk[c].cfg.padded_vocab,
+                                   visit_run, &w));
         }
     return WEFT_OK;
 }

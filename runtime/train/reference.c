@@ -28,6 +28,9 @@ static weft_status run_steps(weft_engine *e, weft_reference *r)
         r->norm[s] = step.grad_norm;
         WF_TRY(keep(e, &r->map, 1, &r->grad[s]));
     }
+    const weft_chunk *c = weft_engine_chunk(e, 0);
+    r->saturated = c->clampable ? (double)c->clamped / (double)c->clampable : 0;
+    r->largest = c->largest;
     return keep(e, &r->map, 0, &r->weight);
 }
 
@@ -35,14 +38,16 @@ static weft_status run_steps(weft_engine *e, weft_reference *r)
 static void unsplit(const weft_train_config *cfg, weft_train_config *out)
 {
     *out = *cfg;
-    out->layout.tp = out->layout.pp = out->layout.dp = out->layout.cp = out->layout.vpp = 1;
+    out->layout.tp = out->layout.pp = out->layout.dp = out->layout.cp =
+        out->layout.vpp = 1;
     out->layout.group = 0;
     strcpy(out->layout.schedule, "1f1b");
     out->op_s = NULL;
     out->trace = 0;
 }
 
-static weft_status build(const weft_train_config *cfg, const weft_data *data, weft_reference *r)
+static weft_status build(const weft_train_config *cfg, const weft_data *data,
+                         weft_reference *r)
 {
     weft_train_config one;
     weft_comm *self = NULL;
@@ -61,8 +66,8 @@ static weft_status build(const weft_train_config *cfg, const weft_data *data, we
     return st;
 }
 
-weft_status weft_reference_create(const weft_train_config *cfg, const weft_data *data, int steps,
-                                  weft_reference **out)
+weft_status weft_reference_create(const weft_train_config *cfg, const weft_data *data,
+                                  int steps, weft_reference **out)
 {
     weft_reference *r = NULL;
 
@@ -89,6 +94,13 @@ void weft_reference_destroy(weft_reference *r)
     wf_free(r->weight);
     wf_logical_clear(&r->map);
     wf_free(r);
+}
+
+void weft_reference_exactness(const weft_reference *r, double *saturated,
+                              double *largest)
+{
+    *saturated = r->saturated;
+    *largest = r->largest;
 }
 
 int64_t weft_reference_global_batch(const weft_reference *r)

@@ -7,7 +7,7 @@
 
 /* A segment of a logical tensor: the unit of comparison. */
 typedef struct wf_slot {
-    int tensor;          /* row of the tensor table */
+    int tensor; /* row of the tensor table */
     int segment;
     char name[48];
 } wf_slot;
@@ -15,8 +15,8 @@ typedef struct wf_slot {
 /* Logical tensors one after the other; which slot an element belongs to. */
 typedef struct wf_logical {
     int n_tensors, n_slots;
-    int64_t *at;        /* [n_tensors + 1] first element of each tensor */
-    int *first_slot;    /* [n_tensors] */
+    int64_t *at;     /* [n_tensors + 1] first element of each tensor */
+    int *first_slot; /* [n_tensors] */
     weft_tensor_info *info;
     wf_slot *slot;
 } wf_logical;
@@ -35,6 +35,8 @@ struct weft_reference {
     double *loss, *norm; /* [steps] */
     double **grad;       /* [steps][n] */
     double *weight;      /* [n] */
+    double saturated,
+        largest; /* bit-exact mode: share of clamped values, bound on sums */
 };
 
 /* Visit what an engine holds: for each run of equal slot, local values and where they are
@@ -44,5 +46,6 @@ typedef struct wf_visit {
     void (*fn)(void *ctx, int slot, int64_t logical, int64_t n, const double *x);
     void *ctx;
 } wf_visit;
-weft_status wf_visit_params(weft_engine *e, const wf_visit *v, int grads) WEFT_MUST_CHECK;
+weft_status wf_visit_params(weft_engine *e, const wf_visit *v,
+                            int grads) WEFT_MUST_CHECK;
 #endif

@@ -8,23 +8,31 @@ void wf_batch_read(void *batch, int64_t micro, int32_t *tokens, int32_t *targets
 {
     const wf_batch *b = batch;
     const weft_layout *l = &b->e->cfg.layout;
-    int64_t k = weft_data_first(b->first, micro, l->dp, b->e->coord[WEFT_DP], l->micro_batch);
+    int64_t k =
+        weft_data_first(b->first, micro, l->dp, b->e->coord[WEFT_DP], l->micro_batch);
 
     for (int64_t i = 0; i < l->micro_batch; i++)
-        weft_data_sample(b->e->data, b->split, k + i, tokens + i * l->seq, targets + i * l->seq);
+        weft_data_sample(b->e->data, b->split, k + i, tokens + i * l->seq,
+                         targets + i * l->seq);
+}
+
+/* The trace, in the steps that are recorded. */
+static weft_trace *recording(weft_engine *e)
+{
+    return e->cfg.trace && e->step >= e->cfg.trace_from ? &e->trace : NULL;
 }
 
 weft_status wf_mark(weft_engine *e, weft_lane lane, const char *label, double start_s,
                     int64_t bytes)
 {
-    return weft_trace_measured(e->cfg.trace ? &e->trace : NULL, weft_comm_rank(e->comm), e->step,
-                               lane, label, NULL, start_s, weft_now_s(), bytes);
+    return weft_trace_measured(recording(e), weft_comm_rank(e->comm), e->step, lane,
+                               label, NULL, start_s, weft_now_s(), bytes);
 }
 
 /* Loss and bubble in one small reduction over pp and dp: the loss is known on the last
  * stages, the idle share on every pipeline rank. */
-static weft_status share_loss(weft_engine *e, double loss_sum, int64_t valid, double idle,
-                              weft_step_result *r)
+static weft_status share_loss(weft_engine *e, double loss_sum, int64_t valid,
+                              double idle, weft_step_result *r)
 {
     const weft_layout *l = &e->cfg.layout;
     double x[2] = {loss_sum, idle / (l->pp * l->dp)};
@@ -68,20 +76,25 @@ weft_status weft_engine_step(weft_engine *e, weft_step_result *r)
     const weft_layout *l = &e->cfg.layout;
     int64_t valid = weft_data_valid(e->data, WEFT_TRAIN, e->consumed, l->global_batch);
     wf_batch batch = {e, WEFT_TRAIN, e->consumed};
-    weft_exec_step x = {.step = e->step, .batch = wf_batch_read, .batch_ctx = &batch,
+    weft_exec_step x = {.step = e->step,
+                        .batch = wf_batch_read,
+                        .batch_ctx = &batch,
                         .scale = e->cfg.exact > 0 ? 1 : 1 / (double)(valid ? valid : 1),
-                        .ready = wf_buckets_ready, .ready_ctx = e};
+                        .ready = wf_buckets_ready,
+                        .ready_ctx = e};
     weft_exec_result done;
     weft_step_result out = {.step = e->step};
 
     wf_zero_grads(e);
     double start = weft_now_s();
-    if (e->step == 0) e->t0 = start;
+    weft_exec_set_trace(e->exec, recording(e));
+    if (e->step == e->cfg.trace_from) e->t0 = start;
     WF_TRY(weft_exec_train(e->exec, &x, &done));
     weft_comm_note(e->comm, e->step, "gradients");
     WF_TRY(reduce_grads(e, &out.grad_norm));
     WF_TRY(share_loss(e, done.loss_sum, valid, idle_share(&done, start), &out));
-    if (!isfinite(out.grad_norm) || !isfinite(out.loss)) return wf_report_not_finite(e, out.loss);
+    if (!isfinite(out.grad_norm) || !isfinite(out.loss))
+        return wf_report_not_finite(e, out.loss);
     WF_TRY(update(e, &out));
     e->step++;
     e->consumed += l->global_batch;
@@ -99,11 +112,14 @@ weft_status weft_engine_evaluate(weft_engine *e, int64_t iters, double *loss)
 
     for (int64_t i = 0; i < iters; i++) {
         wf_batch batch = {e, WEFT_HELD_OUT, i * l->global_batch};
-        weft_exec_step x = {.step = e->step, .batch = wf_batch_read, .batch_ctx = &batch};
+        weft_exec_set_trace(e->exec, NULL);
+        weft_exec_step x = {
+            .step = e->step, .batch = wf_batch_read, .batch_ctx = &batch};
         weft_exec_result done;
         WF_TRY(weft_exec_forward(e->exec, &x, e->schedule.m, NULL, &done));
         sum[0] += done.loss_sum;
-        sum[1] += (double)weft_data_valid(e->data, WEFT_HELD_OUT, batch.first, l->global_batch);
+        sum[1] += (double)weft_data_valid(e->data, WEFT_HELD_OUT, batch.first,
+                                          l->global_batch);
     }
     WF_TRY(wf_sum(e, e->replicas, WEFT_FOR_LOSS, sum, 1));
     *loss = sum[0] / sum[1];

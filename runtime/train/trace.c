@@ -52,7 +52,8 @@ static weft_status unpack(const wire *w, int64_t n, weft_trace *out)
     return WEFT_OK;
 }
 
-static weft_status transfer(weft_engine *e, int from, void *buf, int64_t bytes, int64_t tag)
+static weft_status transfer(weft_engine *e, int from, void *buf, int64_t bytes,
+                            int64_t tag)
 {
     weft_event ev = {0};
 

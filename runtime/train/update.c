@@ -29,8 +29,8 @@ static void *at(void *buffer, int64_t i, weft_dtype t)
     return buffer ? (char *)buffer + i * weft_dtype_bytes(t) : NULL;
 }
 
-static void update_param(weft_engine *e, const wf_state *s, const weft_param *p, double lr,
-                         double grad_scale)
+static void update_param(weft_engine *e, const wf_state *s, const weft_param *p,
+                         double lr, double grad_scale)
 {
     weft_dtype t = e->cfg.dtype, acc = weft_dtype_acc(t);
     void *master = at(s->master, p->at, acc);
@@ -39,11 +39,15 @@ static void update_param(weft_engine *e, const wf_state *s, const weft_param *p,
         weft_k_sgd(e->k, t, p->count, lr, grad_scale, p->g, master, p->w);
         return;
     }
-    weft_adamw o = {.lr = lr, .beta1 = e->cfg.beta1, .beta2 = e->cfg.beta2, .eps = e->cfg.eps,
+    weft_adamw o = {.lr = lr,
+                    .beta1 = e->cfg.beta1,
+                    .beta2 = e->cfg.beta2,
+                    .eps = e->cfg.eps,
                     .decay = p->info.decay ? e->cfg.weight_decay : 0,
-                    .grad_scale = grad_scale, .step = e->step + 1};
-    weft_k_adamw(e->k, t, p->count, &o, p->g, at(s->m, p->at, acc), at(s->v, p->at, acc), master,
-                 p->w);
+                    .grad_scale = grad_scale,
+                    .step = e->step + 1};
+    weft_k_adamw(e->k, t, p->count, &o, p->g, at(s->m, p->at, acc),
+                 at(s->v, p->at, acc), master, p->w);
 }
 
 void wf_update(weft_engine *e, double lr, double grad_scale)

@@ -128,12 +128,14 @@ static void judge(const state *s, double tolerance, weft_verify_report *r)
         const wf_slot *slot = &map->slot[i];
         const weft_tensor_info *t = &map->info[slot->tensor];
         weft_verify_row *row = &r->row[i];
-        *row = (weft_verify_row){.grad_diff = s->grad_far[i], .grad_ref = s->grad_size[i],
+        *row = (weft_verify_row){.grad_diff = s->grad_far[i],
+                                 .grad_ref = s->grad_size[i],
                                  .weight_diff = s->weight_far[i],
                                  .weight_ref = s->weight_size[i]};
         memcpy(row->tensor, t->name, sizeof row->tensor);
         if (t->n_segments > 1) memcpy(row->segment, t->segment_name[slot->segment], 4);
-        judge_row(r, slot, row, ratio_of(row->grad_diff, row->grad_ref, grads, tolerance),
+        judge_row(r, slot, row,
+                  ratio_of(row->grad_diff, row->grad_ref, grads, tolerance),
                   ratio_of(row->weight_diff, row->weight_ref, weights, tolerance));
     }
     r->loss_diff = s->scalar[0];
@@ -141,7 +143,8 @@ static void judge(const state *s, double tolerance, weft_verify_report *r)
     r->loss_ref = fabs(s->ref->loss[0]);
     r->norm_ref = s->ref->norm[0];
     worse(r, ratio_of(r->loss_diff, r->loss_ref, r->loss_ref, tolerance), "loss");
-    worse(r, ratio_of(r->norm_diff, r->norm_ref, r->norm_ref, tolerance), "gradient norm");
+    worse(r, ratio_of(r->norm_diff, r->norm_ref, r->norm_ref, tolerance),
+          "gradient norm");
     r->equal = r->worst <= 1;
 }
 
@@ -175,7 +178,8 @@ static weft_status run(state *s, const weft_train_config *cfg, const weft_data *
     WF_TRY(weft_engine_create(s->comm, cfg, data, &e));
     weft_status st = run_steps(s, e);
     weft_engine_destroy(e);
-    if (st == WEFT_OK) judge(s, tolerance > 0 ? tolerance : default_tolerance(cfg->dtype), r);
+    if (st == WEFT_OK)
+        judge(s, tolerance > 0 ? tolerance : default_tolerance(cfg->dtype), r);
     return st;
 }
 
@@ -187,8 +191,9 @@ weft_status weft_verify_layout(weft_comm *comm, const weft_train_config *cfg,
     weft_verify_report r = {0};
 
     if (ref->global_batch != cfg->layout.global_batch)
-        return WF_FAIL(WEFT_E_MISMATCH, "the unsplit run has global batch %lld, the layout %lld",
-                       (long long)ref->global_batch, (long long)cfg->layout.global_batch);
+        return WF_FAIL(
+            WEFT_E_MISMATCH, "the unsplit run has global batch %lld, the layout %lld",
+            (long long)ref->global_batch, (long long)cfg->layout.global_batch);
     weft_status st = run(&s, cfg, data, tolerance, &r);
     weft_group_destroy(s.world);
     wf_free(s.grad_far);

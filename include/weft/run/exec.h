@@ -16,17 +16,18 @@ WEFT_BEGIN
 typedef struct weft_exec weft_exec;
 
 typedef struct weft_exec_config {
-    const weft_schedule *schedule; /**< as generated; lowered inside                     */
+    const weft_schedule
+        *schedule; /**< as generated; lowered inside                     */
     weft_comm *comm;
     weft_arena *arena;
-    weft_chunk *chunk;       /**< [v] of this rank                                       */
-    int pp_rank;             /**< rank of the schedule that this rank plays              */
-    const int *comm_rank;    /**< [p] comm rank of each rank of the schedule             */
+    weft_chunk *chunk;    /**< [v] of this rank                                       */
+    int pp_rank;          /**< rank of the schedule that this rank plays              */
+    const int *comm_rank; /**< [p] comm rank of each rank of the schedule             */
     /** tests: [v][WEFT_OP_N_COMPUTE] seconds an op shall take (it sleeps to an absolute
      *  deadline after computing), or NULL */
     const double *op_s;
-    weft_trace *trace;       /**< measured entries of this rank, or NULL                 */
-    int32_t trace_rank;      /**< rank written into them                                 */
+    weft_trace *trace;  /**< measured entries of this rank, or NULL                 */
+    int32_t trace_rank; /**< rank written into them                                 */
 } weft_exec_config;
 
 /** Tokens and targets [T] of a micro-batch of this rank. */
@@ -52,24 +53,26 @@ typedef struct weft_exec_result {
 WEFT_API WEFT_MUST_CHECK weft_status weft_exec_create(const weft_exec_config *cfg,
                                                       weft_exec **out);
 WEFT_API void weft_exec_destroy(weft_exec *e);
+/** Record into another trace from now on; NULL = stop. */
+WEFT_API void weft_exec_set_trace(weft_exec *e, weft_trace *trace);
 
 /** One training step: every op of the schedule. */
-WEFT_API WEFT_MUST_CHECK weft_status weft_exec_train(weft_exec *e, const weft_exec_step *s,
+WEFT_API WEFT_MUST_CHECK weft_status weft_exec_train(weft_exec *e,
+                                                     const weft_exec_step *s,
                                                      weft_exec_result *r);
 /** Forward only: the F ops of micro-batches 0 .. n_micro-1, in the schedule's order. With
  *  logits != NULL (n_micro 1) the last stage's logits [T, V/tp] are left there, a block. */
-WEFT_API WEFT_MUST_CHECK weft_status weft_exec_forward(weft_exec *e, const weft_exec_step *s,
+WEFT_API WEFT_MUST_CHECK weft_status weft_exec_forward(weft_exec *e,
+                                                       const weft_exec_step *s,
                                                        int64_t n_micro, void **logits,
                                                        weft_exec_result *r);
 
 /** Monotonic seconds. */
 WEFT_API double weft_now_s(void);
 /** Add a measured entry to a trace; label NULL = op. No-op when trace is NULL. */
-WEFT_API WEFT_MUST_CHECK weft_status weft_trace_measured(weft_trace *t, int32_t rank,
-                                                         int64_t step, weft_lane lane,
-                                                         const char *label,
-                                                         const weft_op *op, double start_s,
-                                                         double end_s, int64_t bytes);
+WEFT_API WEFT_MUST_CHECK weft_status weft_trace_measured(
+    weft_trace *t, int32_t rank, int64_t step, weft_lane lane, const char *label,
+    const weft_op *op, double start_s, double end_s, int64_t bytes);
 
 WEFT_END
 #endif

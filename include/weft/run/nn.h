@@ -55,21 +55,23 @@ typedef struct weft_chunk {
     weft_param *param; /**< in the order in which backward finishes them */
     int64_t n_elems;
     void *w_all, *g_all;
-    int *index;           /**< [n_layers + 2][WEFT_N_ROLES] -> param, -1: not here */
-    weft_saved **saved;   /**< [n_micro] */
-    int32_t *position;    /**< [T] */
+    int *index;         /**< [n_layers + 2][WEFT_N_ROLES] -> param, -1: not here */
+    weft_saved **saved; /**< [n_micro] */
+    int32_t *position;  /**< [T] */
     int64_t clamped, clampable; /**< bit-exact mode: elements outside, in all */
-    double largest;       /**< bit-exact mode: bound on every sum formed      */
+    double largest;             /**< bit-exact mode: bound on every sum formed      */
 } weft_chunk;
 
 /** Parameters are taken from the arena (PARAM, GRAD) and initialised from (seed, tensor
  *  name, logical index), so every layout starts from the same model. Gradients are zero. */
 WEFT_API WEFT_MUST_CHECK weft_status weft_chunk_create(const weft_chunk_config *cfg,
-                                                       const weft_shard *sh, weft_chunk *out);
+                                                       const weft_shard *sh,
+                                                       weft_chunk *out);
 WEFT_API void weft_chunk_clear(weft_chunk *c);
 
 /** Tensor of a role, layer as in weft_tensor_info; NULL when this chunk has none. */
-WEFT_API weft_param *weft_chunk_param(const weft_chunk *c, weft_role role, int64_t layer);
+WEFT_API weft_param *weft_chunk_param(const weft_chunk *c, weft_role role,
+                                      int64_t layer);
 
 /**
  * Forward of one micro-batch.
@@ -84,14 +86,16 @@ WEFT_API weft_param *weft_chunk_param(const weft_chunk *c, weft_role role, int64
  */
 WEFT_API WEFT_MUST_CHECK weft_status weft_chunk_forward(weft_chunk *c, int64_t micro,
                                                         const int32_t *tokens,
-                                                        const int32_t *targets, void *x_in,
-                                                        void **x_out, double *loss_sum);
+                                                        const int32_t *targets,
+                                                        void *x_in, void **x_out,
+                                                        double *loss_sum);
 /** Forward that keeps nothing; with has_head and logits != NULL the logits [T, V/tp] of the
  *  micro-batch are left in *logits, a block that the caller owns. */
-WEFT_API WEFT_MUST_CHECK weft_status weft_chunk_infer(weft_chunk *c, const int32_t *tokens,
-                                                      const int32_t *targets, void *x_in,
-                                                      void **x_out, double *loss_sum,
-                                                      void **logits);
+WEFT_API WEFT_MUST_CHECK weft_status weft_chunk_infer(weft_chunk *c,
+                                                      const int32_t *tokens,
+                                                      const int32_t *targets,
+                                                      void *x_in, void **x_out,
+                                                      double *loss_sum, void **logits);
 
 /** Called when parameters 0 .. n_done-1 of this backward are finished. */
 typedef weft_status weft_grads_ready(void *ctx, int n_done);
@@ -105,22 +109,28 @@ typedef weft_status weft_grads_ready(void *ctx, int n_done);
  * @param[in]  ready   may be NULL
  */
 WEFT_API WEFT_MUST_CHECK weft_status weft_chunk_backward(weft_chunk *c, int64_t micro,
-                                                         double scale, void *dy, void **dx,
-                                                         weft_grads_ready *ready, void *ctx);
+                                                         double scale, void *dy,
+                                                         void **dx,
+                                                         weft_grads_ready *ready,
+                                                         void *ctx);
 /** Input gradient only; what the weight gradient needs stays until ... */
-WEFT_API WEFT_MUST_CHECK weft_status weft_chunk_backward_input(weft_chunk *c, int64_t micro,
+WEFT_API WEFT_MUST_CHECK weft_status weft_chunk_backward_input(weft_chunk *c,
+                                                               int64_t micro,
                                                                double scale, void *dy,
                                                                void **dx);
 /** ... this. */
-WEFT_API WEFT_MUST_CHECK weft_status weft_chunk_backward_weight(weft_chunk *c, int64_t micro,
+WEFT_API WEFT_MUST_CHECK weft_status weft_chunk_backward_weight(weft_chunk *c,
+                                                                int64_t micro,
                                                                 weft_grads_ready *ready,
                                                                 void *ctx);
 
 /** Local element `local` + i <-> logical element `logical` + i, for i < n. */
-typedef weft_status weft_shard_run_fn(void *ctx, int64_t local, int64_t logical, int64_t n);
+typedef weft_status weft_shard_run_fn(void *ctx, int64_t local, int64_t logical,
+                                      int64_t n);
 /** All runs of a tensor on one TP rank, ascending in local; padding is left out. */
-WEFT_API WEFT_MUST_CHECK weft_status weft_shard_runs(const weft_tensor_info *info, int tp_size,
-                                                     int tp_rank, int64_t padded_vocab,
+WEFT_API WEFT_MUST_CHECK weft_status weft_shard_runs(const weft_tensor_info *info,
+                                                     int tp_size, int tp_rank,
+                                                     int64_t padded_vocab,
                                                      weft_shard_run_fn *fn, void *ctx);
 
 WEFT_END

@@ -24,21 +24,22 @@ typedef enum weft_optimizer { WEFT_ADAMW, WEFT_SGD } weft_optimizer;
 
 typedef struct weft_train_config {
     weft_arch arch;
-    weft_layout layout;       /**< resolved and checked                              */
+    weft_layout layout; /**< resolved and checked                              */
     weft_dtype dtype;
     weft_backend backend;
-    int threads;              /**< OpenMP threads of a rank                          */
+    int threads; /**< OpenMP threads of a rank                          */
     uint64_t seed;
     weft_optimizer optimizer;
     weft_lr lr;
     double weight_decay, beta1, beta2, eps;
-    double clip_grad;         /**< global norm; 0 = no clipping                      */
-    int64_t bucket_bytes;     /**< gradient bucket; 0 = 25 MB                        */
+    double clip_grad;     /**< global norm; 0 = no clipping                      */
+    int64_t bucket_bytes; /**< gradient bucket; 0 = 25 MB                        */
     int64_t memory_limit_bytes; /**< of one rank; 0 = none                           */
-    double exact;             /**< bit-exact mode, see weft_chunk_config             */
+    double exact; /**< bit-exact mode, see weft_chunk_config             */
     int random_all;
-    const double *op_s;       /**< injected op times [pp][vpp][WEFT_OP_N_COMPUTE]    */
-    int trace;                /**< record every step                                 */
+    const double *op_s; /**< injected op times [pp][vpp][WEFT_OP_N_COMPUTE]    */
+    int trace;          /**< record steps ...                                  */
+    int64_t trace_from; /**< ... from this one on                              */
 } weft_train_config;
 
 /** Defaults as cli.md: adamw 0.9 0.95 1e-8, decay 0.1, clip 1, lr 3e-4 cosine. */
@@ -47,15 +48,15 @@ WEFT_API void weft_train_defaults(weft_train_config *c);
 typedef struct weft_engine weft_engine;
 
 typedef struct weft_step_result {
-    int64_t step;      /**< from 0                                            */
-    double loss;       /**< nats per valid token, the same on every rank      */
-    double grad_norm;  /**< before clipping                                   */
+    int64_t step;     /**< from 0                                            */
+    double loss;      /**< nats per valid token, the same on every rank      */
+    double grad_norm; /**< before clipping                                   */
     double lr;
     double step_time_s;
     double tokens_per_s;
     double bubble_measured; /**< mean over pipeline ranks: 1 - compute / (last op end -
                                  step start)                                  */
-    int64_t consumed;  /**< samples after this step                           */
+    int64_t consumed;       /**< samples after this step                           */
 } weft_step_result;
 
 /** Collective over comm, whose size is the world of the layout. data: shared, borrowed. */
@@ -67,28 +68,30 @@ WEFT_API void weft_engine_destroy(weft_engine *e);
 
 /** One optimizer step over the next global batch. WEFT_E_NUMERIC names tensor, rank and
  *  step when the loss or a gradient is not finite; nothing is updated then. */
-WEFT_API WEFT_MUST_CHECK weft_status weft_engine_step(weft_engine *e, weft_step_result *r);
+WEFT_API WEFT_MUST_CHECK weft_status weft_engine_step(weft_engine *e,
+                                                      weft_step_result *r);
 /** Loss of `iters` global batches of the held-out part; changes nothing else. */
 WEFT_API WEFT_MUST_CHECK weft_status weft_engine_evaluate(weft_engine *e, int64_t iters,
                                                           double *loss);
 /** Sample n_new tokens after the prompt (the last seq-1 tokens of what is there condition
  *  the next), vocab-parallel: logits are never gathered (Gumbel-max over the shards).
  *  temperature 0 = most likely. tokens: [n_prompt + n_new], filled on every rank. */
-WEFT_API WEFT_MUST_CHECK weft_status weft_engine_generate(weft_engine *e, int32_t *tokens,
-                                                          int64_t n_prompt, int64_t n_new,
-                                                          double temperature, uint64_t seed);
+WEFT_API WEFT_MUST_CHECK weft_status
+weft_engine_generate(weft_engine *e, int32_t *tokens, int64_t n_prompt, int64_t n_new,
+                     double temperature, uint64_t seed);
 
 WEFT_API int weft_engine_n_chunks(const weft_engine *e);
 WEFT_API weft_chunk *weft_engine_chunk(const weft_engine *e, int chunk);
 WEFT_API weft_arena *weft_engine_arena(const weft_engine *e);
 WEFT_API const weft_schedule *weft_engine_schedule(const weft_engine *e);
 WEFT_API const weft_mesh *weft_engine_mesh(const weft_engine *e);
-WEFT_API const char *weft_engine_kernels(const weft_engine *e);
+WEFT_API weft_kctx *weft_engine_kctx(const weft_engine *e);
 /** Measured trace of this rank, from the start of step 0 (collective clocks start after a
  *  barrier); NULL unless cfg.trace. */
 WEFT_API const weft_trace *weft_engine_trace(const weft_engine *e);
 /** Every rank's trace in one, on rank 0 (others get an empty one); collective. */
-WEFT_API WEFT_MUST_CHECK weft_status weft_engine_gather_trace(weft_engine *e, weft_trace *out);
+WEFT_API WEFT_MUST_CHECK weft_status weft_engine_gather_trace(weft_engine *e,
+                                                              weft_trace *out);
 
 /** Bytes of parameters, gradients, optimizer state that a rank of this layout holds, as
  *  the engine would take them: --dry-run, and the check before anything starts. */
@@ -96,7 +99,8 @@ typedef struct weft_rank_bytes {
     int64_t params, grads, optimizer;
     int64_t n_params; /**< elements */
 } weft_rank_bytes;
-WEFT_API void weft_train_rank_bytes(const weft_train_config *c, int rank, weft_rank_bytes *out);
+WEFT_API void weft_train_rank_bytes(const weft_train_config *c, int rank,
+                                    weft_rank_bytes *out);
 
 WEFT_END
 #endif

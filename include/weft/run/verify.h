@@ -27,10 +27,10 @@ typedef struct weft_verify_row {
 typedef struct weft_verify_report {
     int n_rows;
     weft_verify_row *row;
-    double loss_diff, loss_ref;       /**< largest over the steps              */
+    double loss_diff, loss_ref; /**< largest over the steps              */
     double norm_diff, norm_ref;
-    double worst;                     /**< largest diff / allowed; <= 1 is equal */
-    char worst_at[64];                /**< "loss", "h.0.attn.qkv.weight k", ... */
+    double worst;      /**< largest diff / allowed; <= 1 is equal */
+    char worst_at[64]; /**< "loss", "h.0.attn.qkv.weight k", ... */
     int equal;
 } weft_verify_report;
 
@@ -42,9 +42,14 @@ typedef struct weft_reference weft_reference;
  * The run uses one rank and micro-batches of the same size.
  */
 WEFT_API WEFT_MUST_CHECK weft_status weft_reference_create(const weft_train_config *cfg,
-                                                           const weft_data *data, int steps,
+                                                           const weft_data *data,
+                                                           int steps,
                                                            weft_reference **out);
 WEFT_API void weft_reference_destroy(weft_reference *ref);
+/** Bit-exact mode: which share of the clamped values was outside the clamp, and a bound on
+ *  every sum that was formed (exact while it is below 2^53). */
+WEFT_API void weft_reference_exactness(const weft_reference *ref, double *saturated,
+                                       double *largest);
 /** Global batch that it was made for: it serves every layout with the same one. */
 WEFT_API int64_t weft_reference_global_batch(const weft_reference *ref);
 
@@ -54,12 +59,9 @@ WEFT_API int64_t weft_reference_global_batch(const weft_reference *ref);
  * The report is the same on every rank; clear it. A difference is not a failure: look at
  * report->equal.
  */
-WEFT_API WEFT_MUST_CHECK weft_status weft_verify_layout(weft_comm *comm,
-                                                        const weft_train_config *cfg,
-                                                        const weft_data *data,
-                                                        const weft_reference *ref,
-                                                        double tolerance,
-                                                        weft_verify_report *report);
+WEFT_API WEFT_MUST_CHECK weft_status weft_verify_layout(
+    weft_comm *comm, const weft_train_config *cfg, const weft_data *data,
+    const weft_reference *ref, double tolerance, weft_verify_report *report);
 WEFT_API void weft_verify_report_clear(weft_verify_report *r);
 
 /** One layout of the walk over all of them. */
@@ -74,9 +76,10 @@ typedef struct weft_verify_case {
  * occurs together in a legal case occurs together in a chosen one.
  * *cases is allocated; free with weft_verify_cases_free().
  */
-WEFT_API WEFT_MUST_CHECK weft_status weft_verify_cases(const weft_arch *arch, int64_t seq,
-                                                       int max_world, int max_micro,
-                                                       int covering, weft_verify_case **cases,
+WEFT_API WEFT_MUST_CHECK weft_status weft_verify_cases(const weft_arch *arch,
+                                                       int64_t seq, int max_world,
+                                                       int max_micro, int covering,
+                                                       weft_verify_case **cases,
                                                        int *n);
 WEFT_API void weft_verify_cases_free(weft_verify_case *cases);
 

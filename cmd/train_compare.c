@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The measured timeline beside the predicted one. The prediction simulates the schedule
+ * with the op times measured in the first half of the recorded steps; what it is compared
+ * with is the second half. */
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <weft/draw.h>
+#include <weft/run/measure.h>
+#include <weft/sim.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "cmd/output.h"
+#include "cmd/stdio_writer.h"
+#include "cmd/train.h"
+
+typedef struct halves {
+    weft_pipeline_slice first, second;
+    int *ranks;
+    double *dur;
+    weft_trace predicted, measured;
+    double predicted_s, measured_s;
+    weft_eval eval;
+} halves;
+
+/* World ranks of the pipeline of tp 0, dp 0. */
+static weft_status pipeline_ranks(const weft_engine *e, int **out)
+{
+    const weft_mesh *mesh = weft_engine_mesh(e);
+    int pp = weft_mesh_degree(mesh, WEFT_PP), n;
+
+    WF_TRY(WF_ALLOC(pp, out));
+    return weft_mesh_group(mesh, 0, 1u << WEFT_PP, &n, *out);
+}
+
+static weft_status predict(const weft_engine *e, halves *h)
+{
+    const weft_schedule *s = weft_engine_schedule(e);
+    weft_costs costs = {0};
+
+    WF_TRY(WF_ALLOC((int64_t)s->p * s->v * WEFT_OP_N_COMPUTE, &h->dur));
+    WF_TRY(weft_op_medians(&h->first, h->dur));
+    costs.dur = h->dur;
+    WF_TRY(weft_simulate(s, &costs, &h->predicted, &h->eval));
+    snprintf(h->predicted.unit, sizeof h->predicted.unit, "s");
+    h->predicted_s = h->eval.makespan;
+    WF_TRY(weft_pipeline_median(&h->second, &h->measured_s));
+    return weft_pipeline_step(&h->second, h->second.last_step, &h->measured);
+}
+
+static weft_status fill(const wf_train *t, const weft_engine *e, const weft_trace *all,
+                        halves *h)
+{
+    int64_t last = -1;
+
+    for (int64_t i = 0; i < all->n; i++)
+        if (all->entry[i].step > last) last = all->entry[i].step;
+    int from = (int)t->cfg.trace_from, n = (int)(last + 1 - from);
+    if (n < 2)
+        return WF_FAIL(
+            WEFT_E_INVALID,
+            "--compare needs at least 2 recorded steps, one half to measure and one to "
+            "predict; found %d",
+            n);
+    WF_TRY(pipeline_ranks(e, &h->ranks));
+    h->first = (weft_pipeline_slice){all, weft_engine_schedule(e), h->ranks, from,
+                                     from + n / 2 - 1};
+    h->second = h->first;
+    h->second.first_step = from + n / 2;
+    h->second.last_step = (int)last;
+    return predict(e, h);
+}
+
+static void clear(halves *h)
+{
+    wf_free(h->ranks);
+    wf_free(h->dur);
+    weft_trace_clear(&h->predicted);
+    weft_trace_clear(&h->measured);
+    weft_eval_clear(&h->eval);
+}
+
+static weft_status show(const halves *h)
+{
+    weft_writer out = wf_stdout_writer();
+    weft_draw_options o = {.width = wf_terminal_width(),
+                           .ascii = !wf_terminal_unicode(),
+                           .color = wf_terminal_color()};
+
+    printf("\npipeline of tp 0, dp 0: measured (last step), and predicted by "
+           "simulating the same "
+           "schedule\nwith the median op times of steps %d..%d\n",
+           h->first.first_step, h->first.last_step);
+    WF_TRY(weft_draw_text_pair(&h->measured, &h->predicted, &o, &out));
+    printf("pipeline time, median of steps %d..%d: measured %.2f ms, predicted %.2f ms "
+           "(%+.1f %%)\n",
+           h->second.first_step, h->second.last_step, 1e3 * h->measured_s,
+           1e3 * h->predicted_s, 100 * (h->predicted_s / h->measured_s - 1));
+    fflush(stdout);
+    return weft_writer_status(&out);
+}
+
+weft_status wf_train_compare(const wf_train *t, const weft_engine *e,
+                             const weft_trace *all)
+{
+    halves h = {0};
+    weft_status st = fill(t, e, all, &h);
+
+    if (st == WEFT_OK) st = show(&h);
+    clear(&h);
+    return st;
+}
+
+static weft_status write_trace(const char *dir, const char *name,
+                               const weft_trace *trace)
+{
+    char path[1024];
+    wf_file f;
+
+    if (snprintf(path, sizeof path, "%s/%s", dir, name) >= (int)sizeof path)
+        return WF_FAIL(WEFT_E_IO, "--trace %s: the path is too long", dir);
+    WF_TRY(wf_file_open(path, &f));
+    weft_status st = weft_draw_trace_event(trace, &f.out);
+    return wf_file_close(&f, st);
+}
+
+/* measured.json (all ranks), and pipeline-measured.json beside pipeline-predicted.json,
+ * which weft compare subtracts. */
+weft_status wf_train_write_traces(const wf_train *t, const weft_engine *e,
+                                  const weft_trace *all)
+{
+    halves h = {0};
+
+    mkdir(t->trace_dir, 0777); /* may exist; opening the file tells otherwise */
+    WF_TRY(write_trace(t->trace_dir, "measured.json", all));
+    weft_status st = fill(t, e, all, &h);
+    if (st == WEFT_OK)
+        st = write_trace(t->trace_dir, "pipeline-measured.json", &h.measured);
+    if (st == WEFT_OK)
+        st = write_trace(t->trace_dir, "pipeline-predicted.json", &h.predicted);
+    clear(&h);
+    return st;
+}

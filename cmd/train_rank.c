@@ -1,0 +1,181 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What one rank of weft train does. */
+#include <math.h>
+#include <string.h>
+#include <weft/run/measure.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "cmd/train.h"
+
+/* Everything of a rank's run. */
+typedef struct rank {
+    wf_train *t;
+    weft_comm *comm;
+    weft_group *world;
+    weft_engine *e;
+    int first;   /* rank 0 */
+    double peak; /* FLOP/s of all ranks at once, measured */
+    double start_s;
+} rank;
+
+static weft_status over_world(rank *r, double *x, weft_reduce op)
+{
+    weft_event ev = {0};
+    WF_TRY(weft_all_reduce(r->world, WEFT_FOR_CONTROL, x, 1, WEFT_F64, op, &ev));
+    return weft_wait(r->comm, &ev);
+}
+
+static weft_status make_world(rank *r)
+{
+    int n = weft_comm_size(r->comm), *ranks = NULL;
+
+    if (n == 1) return WEFT_OK;
+    WF_TRY(WF_ALLOC(n, &ranks));
+    for (int i = 0; i < n; i++)
+        ranks[i] = i;
+    weft_status st = weft_group_create(r->comm, n, ranks, "world", &r->world);
+    wf_free(ranks);
+    return st;
+}
+
+/* Split and unsplit, a few steps in f64, before the run proper. */
+static weft_status check_equal(rank *r)
+{
+    weft_verify_report report;
+
+    if (!r->t->ref) return WEFT_OK;
+    WF_TRY(
+        weft_verify_layout(r->comm, &r->t->check, r->t->data, r->t->ref, 0, &report));
+    if (r->first) wf_train_verified(r->t, &report);
+    int equal = report.equal;
+    weft_verify_report_clear(&report);
+    if (!equal)
+        return WF_FAIL(WEFT_E_NUMERIC,
+                       "the split run differs from the unsplit one: see above");
+    return WEFT_OK;
+}
+
+/* What the machine can do when all ranks compute at once: the peak that MFU refers to. */
+static weft_status measure_peak(rank *r)
+{
+    double mine = 0;
+
+    WF_TRY(weft_barrier(r->world));
+    WF_TRY(weft_gemm_rate(weft_engine_kctx(r->e), weft_engine_arena(r->e),
+                          r->t->cfg.dtype, 1024, 0.1, &mine));
+    WF_TRY(over_world(r, &mine, WEFT_SUM));
+    weft_arena_trim(weft_engine_arena(r->e));
+    weft_arena_reset_peak(weft_engine_arena(r->e));
+    r->peak = mine;
+    return WEFT_OK;
+}
+
+static weft_status held_out(rank *r, double *loss)
+{
+    return weft_engine_evaluate(r->e, r->t->eval_iters, loss);
+}
+
+static int due(int64_t interval, int64_t step, int64_t iters)
+{
+    return interval > 0 && ((step + 1) % interval == 0 || step + 1 == iters);
+}
+
+static weft_status report_step(rank *r, const weft_step_result *s, double loss,
+                               int64_t memory)
+{
+    const wf_train *t = r->t;
+
+    if (!r->first) return WEFT_OK;
+    if (due(t->log_interval, s->step, t->iters) || s->step == 0)
+        wf_train_progress(t, s, r->peak, memory, weft_now_s() - r->start_s);
+    if (!isnan(loss))
+        printf("step %lld: held-out loss %.4f\n", (long long)s->step + 1, loss);
+    fflush(stdout);
+    return t->log ? wf_train_log_step(r->t, s, loss, r->peak, memory) : WEFT_OK;
+}
+
+static weft_status one_step(rank *r, int *stop)
+{
+    wf_train *t = r->t;
+    weft_step_result s;
+    double loss = NAN, asked = wf_signalled();
+    double memory;
+
+    WF_TRY(weft_engine_step(r->e, &s));
+    memory = (double)weft_arena_peak_total(weft_engine_arena(r->e));
+    WF_TRY(over_world(r, &asked, WEFT_MAX)); /* all stop after the same step */
+    WF_TRY(over_world(r, &memory, WEFT_MAX));
+    *stop = asked > 0 || s.step + 1 == t->iters;
+    if (t->eval_iters > 0 && (due(t->eval_interval, s.step, t->iters) || *stop))
+        WF_TRY(held_out(r, &loss));
+    return report_step(r, &s, loss, (int64_t)memory);
+}
+
+static weft_status run_steps(rank *r)
+{
+    int stop = r->t->iters == 0;
+
+    r->start_s = weft_now_s();
+    while (!stop)
+        WF_TRY(one_step(r, &stop));
+    if (r->first && wf_signalled())
+        fprintf(stderr, "weft train: stopped by a signal after a whole step\n");
+    return WEFT_OK;
+}
+
+static weft_status sample(rank *r)
+{
+    const wf_train *t = r->t;
+    int64_t n_prompt = (int64_t)strlen(t->prompt), n = n_prompt + t->sample;
+    int32_t *tokens = NULL;
+
+    if (t->sample == 0) return WEFT_OK;
+    WF_TRY(WF_ALLOC(n, &tokens));
+    for (int64_t i = 0; i < n_prompt; i++)
+        tokens[i] = (unsigned char)t->prompt[i];
+    weft_status st = weft_engine_generate(r->e, tokens, n_prompt, t->sample,
+                                          t->temperature, t->cfg.seed);
+    if (st == WEFT_OK && r->first) wf_train_sample(t, tokens, n_prompt, n);
+    wf_free(tokens);
+    return st;
+}
+
+static weft_status show_traces(rank *r)
+{
+    weft_trace all;
+    weft_status st = WEFT_OK;
+
+    if (!r->t->cfg.trace) return WEFT_OK;
+    WF_TRY(weft_engine_gather_trace(r->e, &all));
+    if (r->first && r->t->compare) st = wf_train_compare(r->t, r->e, &all);
+    if (st == WEFT_OK && r->first && r->t->trace_dir)
+        st = wf_train_write_traces(r->t, r->e, &all);
+    weft_trace_clear(&all);
+    return st;
+}
+
+static weft_status run(rank *r)
+{
+    WF_TRY(make_world(r));
+    WF_TRY(check_equal(r));
+    WF_TRY(weft_engine_create(r->comm, &r->t->cfg, r->t->data, &r->e));
+    WF_TRY(measure_peak(r));
+    if (r->first) {
+        wf_train_banner(r->t, r->comm, r->e, r->peak);
+        if (r->t->log) WF_TRY(wf_train_log_start(r->t, r->comm, r->e, r->peak));
+    }
+    WF_TRY(run_steps(r));
+    WF_TRY(show_traces(r));
+    return sample(r);
+}
+
+weft_status wf_train_rank(weft_comm *comm, void *train)
+{
+    rank r = {.t = train, .comm = comm, .first = weft_comm_rank(comm) == 0};
+    weft_status st = run(&r);
+
+    weft_engine_destroy(r.e);
+    weft_group_destroy(r.world);
+    return st;
+}
