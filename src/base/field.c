@@ -194,37 +194,44 @@ static double as_f64(const wf_field *f, value v)
                                : (double)v.i32;
 }
 
-static weft_status check_one(const wf_field *f, const char *label, const void *obj)
+/* Is the value fine?  Quick: searches over layouts ask this millions of times. */
+static int is_fine(const wf_field *f, const void *obj)
 {
     const char *at = (const char *)obj + f->offset;
+    value v = {.i64 = 0};
+
+    if (f->type == WF_STRING)
+        return memchr(at, 0, f->size) && (f->when == WF_NOW || !strcmp(at, f->text));
+    double x = as_f64(f, load(f, obj));
+    if (!(x >= f->min && x <= f->max) && f->type != WF_BOOL) return 0;
+    return f->when == WF_NOW || (!parse("", f, f->text, &v) && x == as_f64(f, v));
+}
+
+static weft_status explain(const wf_field *f, const char *label, const void *obj)
+{
+    const char *at = (const char *)obj + f->offset;
+    char found[32];
 
     if (f->type == WF_STRING) {
-        if (!memchr(at, 0, f->size))
-            return WF_FAIL(WEFT_E_INVALID, "%s does not end within %d bytes", label,
-                           (int)f->size);
-        if (f->when == WF_LATER && strcmp(at, f->text)) return not_yet(label, f, at);
-        return WEFT_OK;
+        if (memchr(at, 0, f->size)) return not_yet(label, f, at);
+        return WF_FAIL(WEFT_E_INVALID, "%s does not end within %d bytes", label,
+                       (int)f->size);
     }
     double x = as_f64(f, load(f, obj));
     if (!f->text && x == 0) return WF_FAIL(WEFT_E_INVALID, "%s is not given", label);
-    if (f->type != WF_BOOL) WF_TRY(check_number(label, f, x));
-    if (f->when == WF_LATER) {
-        value v = {.i64 = 0};
-        char found[32];
-        WF_TRY(parse(label, f, f->text, &v));
-        if (x != as_f64(f, v))
-            return not_yet(label, f,
-                           f->type == WF_BOOL ? "true" : wf_num_text(x, found));
-    }
-    return WEFT_OK;
+    if (f->type == WF_BOOL) return not_yet(label, f, x != 0 ? "true" : "false");
+    WF_TRY(check_number(label, f, x));
+    return not_yet(label, f, wf_num_text(x, found));
 }
 
 weft_status wf_field_check(const wf_table *t, const void *obj)
 {
     char label[LABEL];
-    for (int i = 0; i < t->n; i++)
-        if (t->field[i].size)
-            WF_TRY(check_one(&t->field[i], wf_field_label(t, i, label), obj));
+    for (int i = 0; i < t->n; i++) {
+        const wf_field *f = &t->field[i];
+        if (f->size && !is_fine(f, obj))
+            return explain(f, wf_field_label(t, i, label), obj);
+    }
     return WEFT_OK;
 }
 

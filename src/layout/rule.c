@@ -62,7 +62,7 @@ int wf_rules_hold(const weft_layout *l, const weft_arch *a, int last)
 
 /* ---- nearest legal values -------------------------------------------------------- */
 
-enum { MAX_TRIES = 20000 }; /* on either side */
+enum { MAX_TRIES = 4096 }; /* on either side */
 
 static int is_legal(const wf_legal *q, int64_t x, int last)
 {

@@ -17,8 +17,9 @@ extern const wf_rule wf_rules_batch[]; /* schedule, batch, sequence, vocabulary 
 
 /* Index of a rule in the whole table; its name is known to exist. */
 int wf_rule_index(const char *name);
-/* Do the rules 0 .. last hold?  last -1: all of them. Leaves a message behind. */
-int wf_rules_hold(const weft_layout *l, const weft_arch *a, int last);
+/* Do the rules 0 .. last hold?  last -1: all of them. Quick: builds no words, though one
+ * may be left behind; for searches. */
+WEFT_API int wf_rules_hold(const weft_layout *l, const weft_arch *a, int last);
 
 /* Legal values of one option, everything else kept: up to `each` values on either side
  * of `from` within lo .. hi, in steps of `step`, ascending, apart by blanks, "" when there

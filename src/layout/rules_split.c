@@ -3,6 +3,7 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/error.h"
 #include "layout/fields.h"
@@ -64,6 +65,12 @@ static weft_status order_broken(const weft_layout *l, const weft_arch *a)
     return WF_FAIL(st, "%s; tp,cp,pp,dp is the usual one", weft_status_message());
 }
 
+/* After a list of values. */
+static const char *verb(const char *values)
+{
+    return strchr(values, ' ') ? "do" : "does";
+}
+
 /* ---- tensor parallelism ---------------------------------------------------------- */
 
 static weft_status tp_broken(const weft_layout *l, const weft_arch *a, const char *rule,
@@ -71,8 +78,9 @@ static weft_status tp_broken(const weft_layout *l, const weft_arch *a, const cha
 {
     char legal[WF_LEGAL];
     wf_legal q = {l, a, rule, set_tp, l->tp, 1, a->heads, 1, 8};
-    return WF_FAIL(WEFT_E_INVALID, "--tp %d does not divide %lld %s; %s do", l->tp,
-                   (long long)found, what, wf_legal_text(&q, legal));
+    wf_legal_text(&q, legal);
+    return WF_FAIL(WEFT_E_INVALID, "--tp %d does not divide %lld %s; %s %s", l->tp,
+                   (long long)found, what, legal, verb(legal));
 }
 
 static int heads_hold(const weft_layout *l, const weft_arch *a)
@@ -122,7 +130,7 @@ static const char *does_not(const weft_layout *l, const weft_arch *a)
 static const char *ways(const char *values, const char *flag, char *buf, size_t size)
 {
     if (*values)
-        snprintf(buf, size, "%s %s do", flag, values);
+        snprintf(buf, size, "%s %s %s", flag, values, verb(values));
     else
         snprintf(buf, size, "no %s does", flag);
     return buf;

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define _POSIX_C_SOURCE 200809L /* strtok_r */
+#include <weft/layout.h>
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+/* after the four headers that it needs */
+#include <cmocka.h>
+
+#include "layout/given.h"
+#include "layout/rule.h"
+
+/* One broken layout per row: the rule that it breaks, the words (flag, both numbers, legal
+ * values), and flags from those words that make it legal. */
+typedef struct row {
+    const char *rule, *model, *flags, *words, *fix;
+} row;
+
+#define L12 "layers=12,hidden=768,heads=12"
+#define MAX "layers=12,hidden=768,heads=12,positions=2147483647"
+
+static const row rows[] = {
+    {"world", L12, "--tp 65536 --pp 65536",
+     "--tp 65536 * --cp 1 * --pp 65536 * --dp 1 are more than 2147483647 ranks",
+     "--tp 1 --pp 1"},
+    {"order", L12, "--dp 2 --order tp,pp",
+     "--dp 2 needs a place in the order; --order tp,pp does not name dp; tp,cp,pp,dp "
+     "is the "
+     "usual one",
+     "--order tp,cp,pp,dp"},
+    {"order", L12, "--order tp,tp,pp,dp",
+     "--order tp,tp,pp,dp: the order names tp twice; tp,cp,pp,dp is the usual one",
+     "--order tp,cp,pp,dp"},
+    {"tp-heads", L12, "--tp 5", "--tp 5 does not divide 12 heads; 1 2 3 4 6 12 do",
+     "--tp 6"},
+    {"tp-heads", "layers=1,hidden=5120,heads=40", "--tp 16",
+     "--tp 16 does not divide 40 heads; 1 2 4 5 8 10 20 40 do", "--tp 20"},
+    {"tp-heads", L12, "--tp 24", "--tp 24 does not divide 12 heads; 1 2 3 4 6 12 do",
+     "--tp 12"},
+    {"tp-ffn", L12 ",ffn=1000", "--tp 3",
+     "--tp 3 does not divide 1000 columns of the MLP (ffn); 1 2 4 do", "--tp 4"},
+    {"pp-layers", "layers=30,hidden=8,heads=1", "--pp 4", /* case 1 */
+     "--pp 4 does not divide 30 layers; --pp 1 2 3 5 6 10 15 30 do", "--pp 5"},
+    {"pp-layers", L12, "--pp 24",
+     "--pp 24 needs more than 12 layers; --pp 1 2 3 4 6 12 do", "--pp 12"},
+    {"pp-layers", L12, "--schedule interleaved --pp 4 --vpp 2",
+     "--pp 4 * --vpp 2 = 8 stages: does not divide 12 layers; with --vpp 2, --pp 1 2 "
+     "3 6 do; with --pp 4, --vpp 3 does",
+     "--vpp 3"},
+    {"pp-layers", L12, "--schedule interleaved --pp 6 --vpp 4 --global-batch 12",
+     "--pp 6 * --vpp 4 = 24 stages: needs more than 12 layers; with --vpp 4, --pp 1 3 "
+     "do; with --pp 6, --vpp 2 does",
+     "--pp 3"},
+    {"pp-layers", "layers=5,hidden=8,heads=1", "--schedule interleaved --pp 2 --vpp 2",
+     "--pp 2 * --vpp 2 = 4 stages: does not divide 5 layers; with --vpp 2, no --pp "
+     "does; with "
+     "--pp 2, no --vpp does",
+     "--pp 1 --vpp 5"},
+    {"schedule", L12, "--schedule 1f1c",
+     "--schedule: schedule \"1f1c\" is unknown, nearest is 1f1b", "--schedule 1f1b"},
+    {"schedule", L12, "--schedule forward",
+     "--schedule forward has no backward passes and cannot train; 1f1b does",
+     "--schedule 1f1b"},
+    {"vpp-schedule", L12, "--pp 4 --vpp 3",
+     "--schedule 1f1b with --pp 4 --vpp 3: -v 3: 1f1b holds one stage per rank, -v 1 "
+     "is "
+     "needed (interleaved takes -v 3); legal here: --vpp 1; with this --vpp: "
+     "--schedule "
+     "interleaved",
+     "--schedule interleaved"},
+    {"vpp-schedule", L12, "--pp 4 --vpp 1 --schedule interleaved",
+     "--schedule interleaved with --pp 4 --vpp 1: -v 1: interleaving needs at least 2 "
+     "chunks "
+     "per rank; 1f1b is the case of 1; legal here: --vpp 3; with this --vpp: "
+     "--schedule gpipe "
+     "1f1b",
+     "--vpp 3"},
+    {"group-schedule", L12, "--pp 4 --group 4",
+     "--group 4: --schedule 1f1b has no groups of micro-batches; --group 0 does",
+     "--group 0"},
+    {"batch", L12, "--global-batch 256 --micro-batch 2 --dp 7", /* case 11 */
+     "--global-batch 256 is not a multiple of --micro-batch 2 * --dp 7 = 14; legal "
+     "here: "
+     "--global-batch 252 (18 per replica) or 266 (19)",
+     "--global-batch 266"},
+    {"batch", L12, "--global-batch 4 --dp 8",
+     "--global-batch 4 is not a multiple of --micro-batch 1 * --dp 8 = 8; legal here: "
+     "--global-batch 8 (1 per replica)",
+     "--global-batch 8"},
+    {"batch", L12,
+     "--pp 4 --vpp 3 --schedule interleaved --global-batch 19 --micro-batch 2",
+     "legal here: --global-batch 16 (8 per replica) or 20 (10)", "--global-batch 20"},
+    {"micro-schedule", L12,
+     "--pp 4 --vpp 3 --schedule interleaved --global-batch 18 --micro-batch 2",
+     "--global-batch 18 / (--micro-batch 2 * --dp 1) = 9 micro-batches for --schedule "
+     "interleaved: -m 9 with -p 4: 9 micro-batches do not split into 2 equal groups of "
+     "at "
+     "least 4; nearest -m are 8 and 10; legal here: --global-batch 16 (8 per replica) "
+     "or 20 "
+     "(10)",
+     "--global-batch 20"},
+    {"micro-schedule", L12, "--pp 4 --vpp 3 --schedule interleaved --group 3",
+     "= 8 micro-batches for --schedule interleaved: --group 3: a group of 3 is smaller "
+     "than "
+     "-p 4",
+     "--group 4"},
+    {"micro-schedule", L12, "--global-batch 4e9",
+     "--global-batch 4000000000 makes 4000000000 micro-batches, more than 2147483647",
+     "--micro-batch 4"},
+    {"seq", L12, "--seq 2048",
+     "--seq 2048 is longer than the model's 1024 positions; --seq 1024 is the most",
+     "--seq 1024"},
+    {"sizes", MAX, "--global-batch 1e15 --micro-batch 1e9 --seq 1e5",
+     "--micro-batch 1000000000 needs matrices whose bytes pass 64 bits (--seq 100000); "
+     "--micro-batch 9607679 is the most",
+     "--global-batch 9607679 --micro-batch 9607679"},
+    {"sizes", MAX, "--global-batch 1e15 --micro-batch 1e6 --seq 1e5",
+     "--global-batch 1000000000000000 * --seq 100000 tokens pass 64 bits; "
+     "--global-batch "
+     "92233720368547 is the most",
+     "--global-batch 92233720000000"},
+    {"sizes", MAX, "--seq 2147483647",
+     "--seq 2147483647 needs matrices whose bytes pass 64 bits; --seq 1024 is usual",
+     "--seq 1024"},
+    {"sizes", "layers=1,hidden=2097152,heads=1048576,ffn=1048576",
+     "--tp 1048576 --vocab-multiple 2147483647",
+     "--vocab-multiple 2147483647 * --tp 1048576 pads 50257 rows to 2251799812636672, "
+     "whose "
+     "bytes pass 64 bits; --vocab-multiple 128 is usual",
+     "--vocab-multiple 128"},
+};
+enum { N_ROWS = sizeof rows / sizeof *rows };
+
+static void every_rule_says_flag_numbers_and_a_way_out_that_works(void **state)
+{
+    for (int i = 0; i < N_ROWS; i++) {
+        weft_arch a = given_arch(rows[i].model);
+        weft_layout l = given_layout(rows[i].flags);
+        if (!weft_layout_check(&l, &a)) fail_msg("%s: accepted", rows[i].flags);
+        if (!strstr(weft_status_message(), rows[i].words))
+            fail_msg("%s\nsays  %s\nlacks %s", rows[i].flags, weft_status_message(),
+                     rows[i].words);
+        assert_int_equal(given_set(&l, rows[i].fix), WEFT_OK);
+        if (weft_layout_check(&l, &a))
+            fail_msg("%s, then %s: %s", rows[i].flags, rows[i].fix,
+                     weft_status_message());
+    }
+}
+
+/* kv_heads differ from heads in no model of this version, so that rule has its own. */
+static void tp_is_held_against_kv_heads(void **state) /* case 5 */
+{
+    weft_arch a = given_arch("layers=1,hidden=1024,heads=8");
+    weft_layout l = given_layout("--tp 8");
+    a.kv_heads = 4;
+    assert_int_equal(weft_layout_check(&l, &a), WEFT_E_INVALID);
+    assert_string_equal(weft_status_message(),
+                        "--tp 8 does not divide 4 kv_heads (they are "
+                        "not replicated); 1 2 4 do");
+    l.tp = 4;
+    assert_int_equal(weft_layout_check(&l, &a), WEFT_OK);
+}
+
+static void every_rule_of_the_table_has_a_row(void **state)
+{
+    for (int r = 0; r < weft_layout_rule_count(); r++) {
+        const char *name = weft_layout_rule_name(r);
+        int found = !strcmp(name, "tp-kv-heads") || !strcmp(name, "range"); /* below */
+        assert_true(strlen(weft_layout_rule_text(r)) > 0);
+        for (int i = 0; i < N_ROWS; i++)
+            found |= !strcmp(rows[i].rule, name);
+        if (!found) fail_msg("rule %s has no row", name);
+    }
+}
+
+static void options_are_refused_where_they_are_set(void **state)
+{
+    static const struct {
+        const char *flag, *value, *words;
+    } bad[] = {
+        {"--tp", "0", "--tp 0 is outside 1 .. 1048576"},
+        {"--pp", "-2", "--pp -2 is outside 1 .. 1048576"},
+        {"--dp", "1.5", "--dp: 1.5 is not a whole number"},
+        {"--vpp", "256", "--vpp 256 is outside 1 .. 255"},
+        {"--micro-batch", "0", "--micro-batch 0 is outside"},
+        {"--global-batch", "nan", "--global-batch: 'nan' is not a number"},
+        {"--seq", "", "--seq: a value is missing"},
+        {"--micro-bach", "1", "did you mean --micro-batch?"},
+        {"--schedule", "a-name-of-many-letters", "is longer than 15 characters"},
+        {"--zero", "1", "--zero 1 is not in this version; 0 is"},
+        {"--zero", "4", "--zero 4 is outside 0 .. 3"},
+        {"--sp", "1", "--sp 1 is not in this version; false is"},
+        {"--sequence-parallel", "true", "--sp true is not in this version; false is"},
+        {"--cp", "2", "--cp 2 is not in this version; 1 is"},
+        {"--context-parallel-size", "2", "--cp 2 is not in this version; 1 is"},
+        {"--ep", "2", "--ep 2 is not in this version; 1 is"},
+        {"--recompute", "full", "--recompute full is not in this version; none is"},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        weft_layout l, before;
+        weft_layout_defaults(&l);
+        before = l;
+        assert_int_equal(weft_layout_set(&l, bad[i].flag, bad[i].value),
+                         WEFT_E_INVALID);
+        if (!strstr(weft_status_message(), bad[i].words))
+            fail_msg("'%s' lacks '%s'", weft_status_message(), bad[i].words);
+        assert_memory_equal(&l, &before, sizeof l);
+    }
+}
+
+static void what_this_version_lacks_is_refused_in_a_struct_too(void **state)
+{
+    weft_arch a = given_arch(L12);
+    weft_layout l = given_layout("");
+    l.cp = 2;
+    assert_int_equal(weft_layout_check(&l, &a), WEFT_E_INVALID);
+    assert_string_equal(weft_status_message(), "--cp 2 is not in this version; 1 is");
+    l.cp = 1;
+    l.sp = 1;
+    assert_int_equal(weft_layout_check(&l, &a), WEFT_E_INVALID);
+    assert_string_equal(weft_status_message(),
+                        "--sp true is not in this version; false is");
+    l.sp = 0;
+    l.zero = 3;
+    assert_int_equal(weft_layout_check(&l, &a), WEFT_E_INVALID);
+    assert_string_equal(weft_status_message(), "--zero 3 is not in this version; 0 is");
+}
+
+static void what_has_no_default_must_be_given(void **state)
+{
+    weft_arch a = given_arch(L12);
+    weft_layout l = given_layout("");
+    l.global_batch = 0;
+    assert_int_equal(weft_layout_check(&l, &a), WEFT_E_INVALID);
+    assert_string_equal(weft_status_message(), "--global-batch is not given");
+    l.global_batch = 1;
+    l.seq = 0;
+    assert_int_equal(weft_layout_check(&l, &a), WEFT_E_INVALID);
+    assert_string_equal(weft_status_message(), "--seq is not given");
+    l.seq = 1;
+    l.tp = -1;
+    assert_int_equal(weft_layout_check(&l, &a), WEFT_E_INVALID);
+    assert_string_equal(weft_status_message(), "--tp -1 is outside 1 .. 1048576");
+}
+
+/* An independent statement of what is legal, over all small layouts. */
+static int legal(const weft_layout *l, const weft_arch *a)
+{
+    int64_t per = l->micro_batch * l->dp, m = l->global_batch / per;
+    int interleaved = !strcmp(l->schedule, "interleaved");
+    int64_t groups = m / l->pp > 1 ? m / l->pp : 1;
+    if (a->heads % l->tp || a->ffn % l->tp || a->layers % (l->pp * l->vpp)) return 0;
+    if (interleaved != (l->vpp > 1) || l->global_batch % per || l->seq > a->positions)
+        return 0;
+    return !interleaved || m % l->pp == 0 || m % groups == 0;
+}
+
+enum { TP = 7, PP = 5, VPP = 3, DP = 3, KINDS = 3, GLOBAL = 22, SEQ = 2 };
+
+/* Number `i` of all small layouts. */
+static weft_layout small_layout(int i)
+{
+    static const char *const kinds[KINDS] = {"gpipe", "1f1b", "interleaved"};
+    weft_layout l = given_layout("");
+    l.tp = 1 + i % TP;
+    l.pp = 1 + (i /= TP) % PP;
+    l.vpp = 1 + (i /= PP) % VPP;
+    l.dp = 1 + (i /= VPP) % DP;
+    strcpy(l.schedule, kinds[(i /= DP) % KINDS]);
+    l.global_batch = 1 + (i /= KINDS) % GLOBAL;
+    l.micro_batch = 1 + l.global_batch % 2;
+    l.seq = 8 + i / GLOBAL;
+    return l;
+}
+
+static void the_table_accepts_exactly_the_legal_layouts(void **state)
+{
+    enum { ALL = TP * PP * VPP * DP * KINDS * GLOBAL * SEQ };
+    int accepted = 0;
+    weft_arch a = given_arch("layers=12,hidden=48,heads=6,ffn=36,positions=8");
+    for (int i = 0; i < ALL; i++) {
+        weft_layout l = small_layout(i);
+        int ok = wf_rules_hold(&l, &a, -1);
+        if (ok != legal(&l, &a))
+            fail_msg("tp %d pp %d vpp %d dp %d %s B %lld b %lld: %s", l.tp, l.pp, l.vpp,
+                     l.dp, l.schedule, (long long)l.global_batch,
+                     (long long)l.micro_batch, ok ? "accepted" : "refused");
+        if (i % 97 == 0) assert_int_equal(weft_layout_check(&l, &a) == WEFT_OK, ok);
+        accepted += ok;
+    }
+    assert_true(accepted > 500 && accepted < ALL / 2);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_rule_says_flag_numbers_and_a_way_out_that_works),
+        cmocka_unit_test(tp_is_held_against_kv_heads),
+        cmocka_unit_test(every_rule_of_the_table_has_a_row),
+        cmocka_unit_test(options_are_refused_where_they_are_set),
+        cmocka_unit_test(what_this_version_lacks_is_refused_in_a_struct_too),
+        cmocka_unit_test(what_has_no_default_must_be_given),
+        cmocka_unit_test(the_table_accepts_exactly_the_legal_layouts),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
