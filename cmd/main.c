@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* weft SUBCOMMAND: the table of commands, --help and --version. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/near.h"
+#include "cmd/commands.h"
+#include "cmd/options.h"
+#include "cmd/stdio_writer.h"
+
+static const wf_command commands[] = {
+    {"schedule", "draw, simulate and check a pipeline schedule", wf_cmd_schedule},
+    {"mesh", "which rank sits where, and the groups of every axis", wf_cmd_mesh},
+#ifdef WEFT_HAVE_TRAIN
+    {"train", "train a model split over ranks", wf_cmd_train},
+#endif
+#ifdef WEFT_HAVE_VERIFY
+    {"verify", "prove split training equal to unsplit training", wf_cmd_verify},
+#endif
+#ifdef WEFT_HAVE_GENERATE
+    {"generate", "text from trained weights", wf_cmd_generate},
+#endif
+    {"compare", "subtract two timelines op by op", wf_cmd_compare},
+    {"doctor", "find what would break a run on this machine", wf_cmd_doctor},
+};
+enum { N_COMMANDS = sizeof commands / sizeof *commands };
+
+/* Named in the design, not built yet, or not in this build. */
+static const char *const later[] = {"report",  "plan",  "score",  "machine",
+                                    "convert", "train", "verify", "generate"};
+enum { N_LATER = sizeof later / sizeof *later };
+
+static int put_help(FILE *out, int exit_code)
+{
+    fprintf(out,
+            "weft %s: plans, draws, simulates and runs split training\n\n"
+            "Usage: weft SUBCOMMAND [flags]\n\nSubcommands\n",
+            WEFT_VERSION);
+    for (int i = 0; i < N_COMMANDS; i++)
+        fprintf(out, "  %-10s %s\n", commands[i].name, commands[i].summary);
+    fprintf(out, "\n  weft SUBCOMMAND --help  flags and examples\n"
+                 "  weft --version          version and what it was built with\n\n"
+                 "Examples\n"
+                 "  weft schedule 1f1b -p 4 -m 12\n"
+                 "  weft schedule interleaved -p 4 -m 12 -v 3 --svg timeline.svg\n"
+                 "  weft mesh --tp 2 --pp 4 --dp 2 --gpus-per-node 8\n\n"
+                 "Exit status: 0 done, 1 no (infeasible, unequal, check failed), 2 bad "
+                 "usage or\n"
+                 "input, 3 a fault while running.\n");
+    return exit_code;
+}
+
+static int put_version(void)
+{
+    printf("weft %s\n", WEFT_VERSION);
+#ifdef WEFT_BUILT_WITH
+    printf("built with %s\n", WEFT_BUILT_WITH);
+#endif
+    return WF_EXIT_OK;
+}
+
+static const char *name_at(const void *ctx, int i)
+{
+    return ((const wf_command *)ctx)[i].name;
+}
+
+static int unknown(const char *word)
+{
+    for (int i = 0; i < N_LATER; i++) {
+        if (strcmp(word, later[i])) continue;
+        fprintf(stderr, "weft: %s is not in this version%s\n", word,
+                i < 5 ? "" : " as it was built (libweft-run is off)");
+        return WF_EXIT_USAGE;
+    }
+    const char *near = wf_nearest(word, N_COMMANDS, name_at, commands);
+    if (near)
+        fprintf(stderr, "weft: there is no subcommand '%.60s'; did you mean %s?\n",
+                word, near);
+    else
+        fprintf(stderr,
+                "weft: there is no subcommand '%.60s'; weft --help lists them\n", word);
+    return WF_EXIT_USAGE;
+}
+
+static int run(int argc, char **argv)
+{
+    if (argc < 2) return put_help(stderr, WF_EXIT_USAGE);
+    const char *word = argv[1];
+    if (!strcmp(word, "--version") || !strcmp(word, "-V")) return put_version();
+    if (!strcmp(word, "--help") || !strcmp(word, "-h"))
+        return put_help(stdout, WF_EXIT_OK);
+    if (!strcmp(word, "help")) {
+        if (argc < 3) return put_help(stdout, WF_EXIT_OK);
+        char *args[] = {argv[2], "--help", NULL};
+        for (int i = 0; i < N_COMMANDS; i++)
+            if (!strcmp(argv[2], commands[i].name)) return commands[i].run(2, args);
+        return unknown(argv[2]);
+    }
+    for (int i = 0; i < N_COMMANDS; i++)
+        if (!strcmp(word, commands[i].name)) return commands[i].run(argc - 1, argv + 1);
+    if (*word == '-') {
+        fprintf(stderr, "weft: there is no flag %.60s before a subcommand\n", word);
+        return WF_EXIT_USAGE;
+    }
+    return unknown(word);
+}
+
+int main(int argc, char **argv)
+{
+    int rc = run(argc, argv);
+    return wf_stdout_finish(argc > 1 ? argv[1] : "", rc);
+}
