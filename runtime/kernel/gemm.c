@@ -51,6 +51,9 @@ weft_status weft_k_gemm(weft_kctx *k, const weft_gemm *in)
     WF_TRY(check_row('A', g.lda, a_cols));
     WF_TRY(check_row('B', g.ldb, b_cols));
     WF_TRY(check_row('C', g.ldc, g.n));
+    if (g.batch > 1 && g.sc == 0)
+        return WF_FAIL(WEFT_E_MISMATCH, "gemm: %lld matrices C at one place (stride 0)",
+                       (long long)g.batch);
     if (g.m == 0 || g.n == 0) return WEFT_OK;
     if (g.k == 0) {
         scale_only(&g);
