@@ -5,6 +5,7 @@
 
 #include <weft/alloc.h>
 #include <weft/arch.h>
+#include <weft/cost.h>
 #include <weft/draw.h>
 #include <weft/layout.h>
 #include <weft/mesh.h>

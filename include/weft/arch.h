@@ -16,8 +16,8 @@ WEFT_BEGIN
 
 /** Dimensions by value. */
 typedef struct weft_arch {
-    char name[32];     /**< preset or "custom"                              */
-    char family[16];   /**< "gpt2"                                          */
+    char name[32];   /**< preset or "custom"                              */
+    char family[16]; /**< "gpt2"                                          */
     int64_t layers;
     int64_t hidden;
     int64_t heads;
@@ -33,10 +33,23 @@ typedef struct weft_arch {
 
 /** What a tensor is for; one value per kind of tensor of the family. */
 typedef enum weft_role {
-    WEFT_WTE, WEFT_WPE,
-    WEFT_LN1_G, WEFT_LN1_B, WEFT_QKV_W, WEFT_QKV_B, WEFT_OUT_W, WEFT_OUT_B,
-    WEFT_LN2_G, WEFT_LN2_B, WEFT_FC_W, WEFT_FC_B, WEFT_PROJ_W, WEFT_PROJ_B,
-    WEFT_LNF_G, WEFT_LNF_B, WEFT_HEAD_W,
+    WEFT_WTE,
+    WEFT_WPE,
+    WEFT_LN1_G,
+    WEFT_LN1_B,
+    WEFT_QKV_W,
+    WEFT_QKV_B,
+    WEFT_OUT_W,
+    WEFT_OUT_B,
+    WEFT_LN2_G,
+    WEFT_LN2_B,
+    WEFT_FC_W,
+    WEFT_FC_B,
+    WEFT_PROJ_W,
+    WEFT_PROJ_B,
+    WEFT_LNF_G,
+    WEFT_LNF_B,
+    WEFT_HEAD_W,
     WEFT_N_ROLES
 } weft_role;
 
@@ -44,20 +57,20 @@ typedef enum weft_init { WEFT_INIT_ZERO, WEFT_INIT_ONE, WEFT_INIT_NORMAL } weft_
 
 /** One row of the tensor table: a logical (unsplit, unpadded) tensor. */
 typedef struct weft_tensor_info {
-    char name[40];      /**< "h.3.attn.qkv.weight"; layer numbers are global      */
+    char name[40]; /**< "h.3.attn.qkv.weight"; layer numbers are global      */
     weft_role role;
-    int layer;          /**< 0..layers-1; -1 embedding; layers = after the blocks */
-    int n_dims;         /**< 1 or 2                                               */
+    int layer;  /**< 0..layers-1; -1 embedding; layers = after the blocks */
+    int n_dims; /**< 1 or 2                                               */
     int64_t size[2];
     int tp_dim;         /**< dimension that TP splits; -1: replicated over TP     */
     int n_segments;     /**< 1; 3 for q, k, v: each is split apart along tp_dim   */
     int64_t segment[3]; /**< lengths along tp_dim; their sum is size[tp_dim]      */
     char segment_name[3][4]; /**< "q" "k" "v"; "" when n_segments is 1            */
-    int is_vocab;       /**< tp_dim is the vocabulary and is padded               */
+    int is_vocab; /**< tp_dim is the vocabulary and is padded               */
     weft_init init;
-    double std;         /**< of WEFT_INIT_NORMAL                                  */
-    int decay;          /**< weight decay applies (2-D tensors)                   */
-    int tied_to;        /**< row of the tensor it shares values with; -1 for all of the
+    double std;  /**< of WEFT_INIT_NORMAL                                  */
+    int decay;   /**< weight decay applies (2-D tensors)                   */
+    int tied_to; /**< row of the tensor it shares values with; -1 for all of the
                              GPT-2 family, where a tied output layer has no row   */
 } weft_tensor_info;
 

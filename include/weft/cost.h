@@ -37,8 +37,8 @@ WEFT_API double weft_cost_ring_all_reduce_bytes(double bytes, int ranks);
 WEFT_API int weft_cost_tp_all_reduces(weft_pass pass);
 
 /** Bytes each rank sends for them: 8 T h (t-1)/t with e = 2. */
-WEFT_API double weft_cost_tp_block_bytes(const weft_arch *a, weft_pass pass, double tokens,
-                                         int tp, double value_bytes);
+WEFT_API double weft_cost_tp_block_bytes(const weft_arch *a, weft_pass pass,
+                                         double tokens, int tp, double value_bytes);
 
 /** Time of those all-reduces over time of the block's matmuls: (t-1) F / (3 h W) forward with
  *  e = 2 and ffn = 4h, half of it backward. Tokens cancel. */
@@ -56,9 +56,9 @@ WEFT_API double weft_cost_pp_boundary_bytes(const weft_arch *a, double tokens, i
 
 /** Time of that message over forward time of a stage of L/p blocks: p F / (12 L h W) with
  *  e = 2, ffn = 4h and scatter_gather. */
-WEFT_API double weft_cost_pp_ratio(const weft_arch *a, int tp, int pp, double value_bytes,
-                                   int scatter_gather, double flops_per_s,
-                                   double link_bytes_per_s);
+WEFT_API double weft_cost_pp_ratio(const weft_arch *a, int tp, int pp,
+                                   double value_bytes, int scatter_gather,
+                                   double flops_per_s, double link_bytes_per_s);
 
 WEFT_END
 #endif
