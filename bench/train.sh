@@ -11,7 +11,7 @@
 set -euo pipefail
 export LC_ALL=C
 here=$(cd "$(dirname "$0")" && pwd)
-llmc= torch= threads=2 steps=5 llmc_steps=2 llmc_batch=2 build=$here/../build
+llmc='' torch='' threads=2 steps=5 llmc_steps=2 llmc_batch=2 build=$here/../build
 work=${TMPDIR:-/tmp}/weft-bench seq=512 micro=2 batch=8
 while [ $# -gt 0 ]; do
     case $1 in
