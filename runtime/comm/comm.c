@@ -144,10 +144,6 @@ weft_status weft_comm_first(weft_comm *world, int n, weft_comm **out)
         return WF_FAIL(WEFT_E_INVALID,
                        "%d ranks were asked for, there are %d (1 to %d)", n,
                        world->size, world->size);
-    if (world->rank >= n) {
-        *out = NULL;
-        return WEFT_OK;
-    }
     WF_TRY(wf_comm_usable(world));
     return world->back->first(world, n, out);
 }

@@ -73,6 +73,7 @@ typedef struct wf_backend {
     /* g->n > 1. Sets g->impl. */
     weft_status (*group_open)(weft_comm *c, weft_group *g);
     void (*group_close)(weft_group *g);
+    /* Called on every rank: those from n on get NULL and take no part. */
     weft_status (*first)(weft_comm *world, int n, weft_comm **out);
 
     /* Members of op's group that have not started it, as comm ranks, at most `max`;

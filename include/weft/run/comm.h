@@ -54,7 +54,7 @@ typedef struct weft_event {
 typedef struct weft_comm_options {
     double timeout_s;       /**< longest any wait may take; 0 = 300            */
     const char *status_dir; /**< mapped per-rank status files; NULL = none     */
-    int yield;              /**< 1 = more ranks than cores: yield while polling */
+    int yield;              /**< loop: 1 = more ranks than cores, sleep at once       */
     /** Called from another thread when a call that cannot be polled (MPI_Init, making a
      *  group, MPI_Finalize) passes timeout_s; it should print and end the process. NULL:
      *  such calls are not watched. */

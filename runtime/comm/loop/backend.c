@@ -120,6 +120,10 @@ static weft_status fill_first(loop_comm *c, loop_comm *world, int n)
 static weft_status first(weft_comm *world, int n, weft_comm **out)
 {
     loop_comm *c;
+    if (world->rank >= n) {
+        *out = NULL;
+        return WEFT_OK;
+    }
     WF_TRY(WF_ALLOC(1, &c));
     weft_status st = fill_first(c, loop(world), n);
     if (st != WEFT_OK) {
@@ -158,7 +162,7 @@ void wf_loop_abort(weft_comm *comm, weft_status st, const char *message, int kil
 
     pthread_mutex_lock(&w->lock);
     if (!atomic_load(&w->failed)) {
-        int named = strncmp(message, "rank ", 5) == 0;
+        int named = strstr(message, "rank ") != NULL;
         if (named)
             snprintf(w->words, sizeof w->words, "%s", message);
         else
