@@ -19,8 +19,7 @@ static int is_digit(int c)
 
 static void skip_blanks(wf_reader *in)
 {
-    while (peek(in) == ' ' || peek(in) == '\t' || peek(in) == '\r' ||
-           (in->csv && peek(in) == ','))
+    while (peek(in) == ' ' || peek(in) == '\t' || peek(in) == '\r')
         in->at++;
 }
 
@@ -102,31 +101,40 @@ static weft_status read_csv_token(wf_reader *in, wf_token *t)
     return WEFT_OK;
 }
 
-static int at_token_end(const wf_reader *in)
+/* Cells of CSV end with a comma or the line, after blanks; tokens of the ops form with a
+ * blank or the line. */
+static weft_status end_token(wf_reader *in)
 {
+    int64_t end = in->at;
+    skip_blanks(in);
     int c = peek(in);
-    return c < 0 || c == '\n' || c == '\r' || c == ' ' || c == '\t' ||
-           (in->csv && c == ',');
+    if (c < 0 || c == '\n') return WEFT_OK;
+    if (!in->csv) return in->at > end ? WEFT_OK : fail_here(in, "a space");
+    return skip_word(in, ",") ? WEFT_OK : fail_here(in, "a comma");
+}
+
+/* At the end of a row or of the text? Idle cells before it are passed over. */
+static int at_end(wf_reader *in, wf_found *what)
+{
+    skip_blanks(in);
+    while (in->csv && skip_word(in, ","))
+        skip_blanks(in);
+    if (peek(in) >= 0 && peek(in) != '\n') return 0;
+    *what = peek(in) < 0 ? WF_TEXT_END : WF_ROW_END;
+    if (*what == WF_ROW_END) {
+        in->at++;
+        in->line++;
+        in->line_start = in->at;
+    }
+    return 1;
 }
 
 weft_status wf_reader_next(wf_reader *in, wf_token *t, wf_found *what)
 {
-    if (!in->in_pair) skip_blanks(in);
-    if (peek(in) < 0) {
-        *what = WF_TEXT_END;
-        return WEFT_OK;
-    }
-    if (peek(in) == '\n') {
-        in->at++;
-        in->line++;
-        in->line_start = in->at;
-        *what = WF_ROW_END;
-        return WEFT_OK;
-    }
+    if (!in->in_pair && at_end(in, what)) return WEFT_OK;
     *t = (wf_token){.line = in->line, .column = in->at - in->line_start + 1};
     WF_TRY(in->csv ? read_csv_token(in, t) : read_ops_token(in, t));
-    if (!in->in_pair && !at_token_end(in))
-        return fail_here(in, in->csv ? "a comma" : "a space");
+    if (!in->in_pair) WF_TRY(end_token(in));
     *what = WF_OP;
     return WEFT_OK;
 }
