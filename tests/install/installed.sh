@@ -17,7 +17,8 @@ grep -rlF "$work" "$work/stage" && fail "a staged file names the staging folder"
 
 pc=$(dirname "$(find "$work/usr" -name weft.pc)")
 export PKG_CONFIG_PATH=$pc LD_LIBRARY_PATH=$(dirname "$pc")
-for file in bin/weft include/weft.h include/weft/schedule.h share/man/man1/weft.1; do
+for file in bin/weft include/weft.h include/weft/schedule.h share/man/man1/weft.1 \
+            share/bash-completion/completions/weft; do
     [ -e "$work/usr/$file" ] || fail "$file is not installed"
 done
 version=$(pkg-config --modversion weft)

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Completion offers the commands, a command's own flags, and the schedule kinds.
+# usage: completion.sh SOURCE PROGRAM
+set -euo pipefail
+. "$1/cmake/weft.bash-completion"
+offers() { # expected candidate, then the words typed so far
+    local want=$1
+    shift
+    COMP_WORDS=("$@")
+    COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
+    COMPREPLY=()
+    _weft
+    printf '%s\n' "${COMPREPLY[@]}" | grep -qx -- "$want" ||
+        { echo "'${*:2}' offers '${COMPREPLY[*]}', not $want"; exit 1; }
+}
+offers schedule "$2" sch
+offers doctor "$2" ""
+offers --svg "$2" schedule 1f1b --s
+offers --json "$2" mesh --
+offers interleaved "$2" schedule in
+offers check "$2" schedule ch
+cd "$1"
+offers README.md "$2" compare READ
