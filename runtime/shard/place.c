@@ -53,6 +53,7 @@ weft_status weft_reduce_start(const weft_shard *s, weft_purpose why, weft_view *
                               weft_event *ev)
 {
     WF_TRY(wf_expect(s, weft_purpose_name(why), partial, WEFT_PARTIAL_SUM, 0));
+    if (weft_group_size(s->tp) == 1) return WEFT_OK; /* any type: nothing is added */
     return weft_all_reduce(s->tp, why, partial->data, partial->rows * partial->cols,
                            partial->dtype, WEFT_SUM, ev);
 }
