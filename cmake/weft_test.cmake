@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 find_package(PkgConfig REQUIRED)
+find_package(Threads REQUIRED)
 pkg_check_modules(CMOCKA REQUIRED IMPORTED_TARGET cmocka)
 
 # weft_test_properties(name [LONG] [LABELS x ...] [ENV A=1 ...]): what every ctest entry
