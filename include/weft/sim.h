@@ -12,6 +12,18 @@ WEFT_BEGIN
 WEFT_API WEFT_MUST_CHECK weft_status weft_simulate(const weft_schedule *s, const weft_costs *costs,
                                                    weft_trace *trace, weft_eval *out);
 
+/**
+ * Can a timeline be one of this schedule? In entries of `step` on the compute lane each
+ * rank's ops are those of its list, in order, none starts before the one before it ends,
+ * nor before its input ends on the rank that makes it; `slack` (0 for a simulated trace)
+ * is forgiven. For user-given timelines, and for measured ones with one pipeline.
+ * @return WEFT_OK; WEFT_E_INFEASIBLE that names the op and both times; WEFT_E_MISMATCH if
+ *         the numbers of ranks differ.
+ */
+WEFT_API WEFT_MUST_CHECK weft_status weft_simulate_check(const weft_schedule *s,
+                                                         const weft_trace *trace, int step,
+                                                         double slack);
+
 /** Fill dur [p][v][WEFT_OP_N_COMPUTE] from the times of a full stage, 1/p of the model:
  *  an op takes its part of them, p/weft_schedule_stages() (1/v unless bidir; per_op = 0),
  *  or the given time itself (per_op = 1). A recompute costs a forward. */
