@@ -9,4 +9,8 @@ bare=$(grep -L 'SPDX-License-Identifier: Apache-2.0' $list run check .ci/run \
 [ -z "$bare" ] || { echo "no SPDX line: $bare"; exit 1; }
 command -v clang-format-14 >/dev/null ||
     { echo "SKIP: layout not checked; needs: clang-format-14"; exit 77; }
-clang-format-14 --dry-run -Werror $list
+unlike=
+for file in $list; do
+    clang-format-14 "$file" | cmp -s - "$file" || unlike+=" $file"
+done
+[ -z "$unlike" ] || { echo "run: clang-format-14 -i$unlike"; exit 1; }
