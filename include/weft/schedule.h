@@ -30,19 +30,21 @@ typedef enum weft_op_kind {
     WEFT_OP_R, /**< recompute                                 */
     WEFT_OP_N_COMPUTE,
     /* after lowering */
-    WEFT_OP_POST_RECV = 8, /**< post the receive of the input of the op (chunk, micro) */
-    WEFT_OP_SEND,          /**< start sending the result of op (chunk, micro)          */
-    WEFT_OP_WAIT,          /**< wait for the posted receive of (chunk, micro)          */
-    WEFT_OP_REDUCE,        /**< start the gradient reduction of a chunk                */
+    WEFT_OP_POST_RECV =
+        8,          /**< post the receive of the input of the op (chunk, micro) */
+    WEFT_OP_SEND,   /**< start sending the result of op (chunk, micro)          */
+    WEFT_OP_WAIT,   /**< wait for the posted receive of (chunk, micro)          */
+    WEFT_OP_REDUCE, /**< start the gradient reduction of a chunk                */
     WEFT_OP_UNSHARD,
     WEFT_OP_RESHARD,
-    WEFT_OP_STEP           /**< optimizer step                                         */
+    WEFT_OP_STEP /**< optimizer step                                         */
 } weft_op_kind;
 
 enum {
     WEFT_OPF_PAIR = 1, /**< overlapped with the next op of the rank ('&')            */
-    WEFT_OPF_BATCH = 2,/**< comm op belongs to the same batch as the next one         */
-    WEFT_OPF_GRAD = 4  /**< comm op of the gradient channel (else activation channel) */
+    WEFT_OPF_BATCH =
+        2,            /**< comm op belongs to the same batch as the next one         */
+    WEFT_OPF_GRAD = 4 /**< comm op of the gradient channel (else activation channel) */
 };
 
 /** One op. 8 bytes, no padding. */
@@ -70,10 +72,10 @@ typedef struct weft_schedule_options {
 typedef struct weft_schedule {
     char kind[16];
     int p, m, v;
-    int group;                     /**< 0 where the kind has none */
+    int group; /**< 0 where the kind has none */
     weft_placement_kind placement;
-    int lowered;                   /**< 1 after weft_schedule_lower() */
-    int64_t *first;                /**< [p+1]: ops of rank r are op[first[r]] .. op[first[r+1]-1] */
+    int lowered;    /**< 1 after weft_schedule_lower() */
+    int64_t *first; /**< [p+1]: ops of rank r are op[first[r]] .. op[first[r+1]-1] */
     weft_op *op;
 } weft_schedule;
 
@@ -92,20 +94,21 @@ WEFT_API const weft_schedule_kind *weft_schedule_kind_find(const char *name);
 WEFT_API WEFT_MUST_CHECK weft_status
 weft_schedule_kind_require(const char *name, const weft_schedule_kind **out);
 WEFT_API const char *weft_schedule_kind_name(const weft_schedule_kind *k);
-WEFT_API const char *weft_schedule_kind_summary(const weft_schedule_kind *k); /**< one line */
-WEFT_API const char *weft_schedule_kind_source(const weft_schedule_kind *k);  /**< paper    */
+WEFT_API const char *weft_schedule_kind_summary(
+    const weft_schedule_kind *k); /**< one line */
+WEFT_API const char *weft_schedule_kind_source(
+    const weft_schedule_kind *k); /**< paper    */
 
 /** Can this kind run (p, m, v)? WEFT_OK, or WEFT_E_INVALID whose message names the
  *  broken rule, the flag (-p, -m, -v, --group), what was found and the nearest legal value. */
-WEFT_API WEFT_MUST_CHECK weft_status weft_schedule_applicable(const char *kind, int p, int m,
-                                                              int v,
-                                                              const weft_schedule_options *opt);
+WEFT_API WEFT_MUST_CHECK weft_status weft_schedule_applicable(
+    const char *kind, int p, int m, int v, const weft_schedule_options *opt);
 
 /** Make a schedule. opt may be NULL. Clear with weft_schedule_clear().
  *  Limits: 1 <= p <= 4096, 1 <= v <= 255, 1 <= m, at most 2^31 ops in all. */
-WEFT_API WEFT_MUST_CHECK weft_status weft_schedule_make(const char *kind, int p, int m, int v,
-                                                        const weft_schedule_options *opt,
-                                                        weft_schedule *out);
+WEFT_API WEFT_MUST_CHECK weft_status
+weft_schedule_make(const char *kind, int p, int m, int v,
+                   const weft_schedule_options *opt, weft_schedule *out);
 WEFT_API void weft_schedule_clear(weft_schedule *s);
 
 /** Number of stages: p, p*v or (bidir) p and (bidirv) 2p per direction. The two
@@ -115,8 +118,8 @@ WEFT_API int weft_schedule_stages(const weft_schedule *s);
 /** Stage of (rank, chunk). */
 WEFT_API int weft_schedule_stage(const weft_schedule *s, int rank, int chunk);
 /** (rank, chunk) that holds a stage for micro-batch `micro`. */
-WEFT_API void weft_schedule_holder(const weft_schedule *s, int stage, int64_t micro, int *rank,
-                                   int *chunk);
+WEFT_API void weft_schedule_holder(const weft_schedule *s, int stage, int64_t micro,
+                                   int *rank, int *chunk);
 
 /**
  * Add communication: for every op whose input comes from another rank a POST_RECV
@@ -167,7 +170,8 @@ typedef struct weft_schedule_report {
  * @return WEFT_OK; WEFT_E_INFEASIBLE whose message names the rule, the ranks and ops
  *         involved (for a deadlock: the cycle); WEFT_E_INVALID for a broken shape.
  */
-WEFT_API WEFT_MUST_CHECK weft_status weft_schedule_check(const weft_schedule *s, int outstanding,
+WEFT_API WEFT_MUST_CHECK weft_status weft_schedule_check(const weft_schedule *s,
+                                                         int outstanding,
                                                          weft_schedule_report *report);
 WEFT_API void weft_schedule_report_clear(weft_schedule_report *r);
 
@@ -182,7 +186,8 @@ typedef struct weft_costs {
 } weft_costs;
 
 /** Called for each compute op in an order in which every op comes after its inputs. */
-typedef void weft_eval_visit(void *ctx, int rank, const weft_op *op, double start, double end);
+typedef void weft_eval_visit(void *ctx, int rank, const weft_op *op, double start,
+                             double end);
 
 typedef struct weft_eval {
     double makespan, span, ideal, bubble_of_total, bubble_of_ideal;
@@ -201,8 +206,8 @@ typedef struct weft_eval {
  */
 WEFT_API WEFT_MUST_CHECK weft_status weft_schedule_eval(const weft_schedule *s,
                                                         const weft_costs *costs,
-                                                        weft_eval_visit *visit, void *ctx,
-                                                        weft_eval *out);
+                                                        weft_eval_visit *visit,
+                                                        void *ctx, weft_eval *out);
 WEFT_API void weft_eval_clear(weft_eval *e);
 
 /** Text form: one line a rank, "F0.0 F1.0 B0.0& ..." (kind, micro-batch, chunk).
@@ -219,7 +224,8 @@ WEFT_API WEFT_MUST_CHECK weft_status weft_schedule_read(const char *text, int64_
 
 /** Closed form of a kind where one is known (uniform costs, zero latency), else NaN:
  *  makespan for full-stage times tf, tb. peak: chunk activations of `rank`, or -1. */
-WEFT_API double weft_schedule_closed_makespan(const weft_schedule *s, double tf, double tb);
+WEFT_API double weft_schedule_closed_makespan(const weft_schedule *s, double tf,
+                                              double tb);
 WEFT_API int64_t weft_schedule_closed_peak(const weft_schedule *s, int rank);
 
 WEFT_END

@@ -84,17 +84,22 @@ static weft_status check_ranges(int p, int m, int v)
     return WEFT_OK;
 }
 
-static weft_status check_group(const weft_schedule_kind *k,
+static weft_status check_group(const weft_schedule_kind *k, int m,
                                const weft_schedule_options *opt)
 {
     if (!opt || !opt->group) return WEFT_OK;
+    long long group = opt->group;
     if (!k->takes_group)
         return WF_FAIL(WEFT_E_INVALID,
-                       "--group %lld: %s has no groups of micro-batches",
-                       (long long)opt->group, k->name);
-    if (opt->group < 0)
-        return WF_FAIL(WEFT_E_INVALID, "--group %lld: at least 1 is needed",
-                       (long long)opt->group);
+                       "--group %lld: %s has no groups of micro-batches", group,
+                       k->name);
+    if (group < 0)
+        return WF_FAIL(WEFT_E_INVALID, "--group %lld: at least 1 is needed", group);
+    if (group > m)
+        return WF_FAIL(WEFT_E_INVALID,
+                       "--group %lld is more than -m %d; -m itself is the "
+                       "largest",
+                       group, m);
     return WEFT_OK;
 }
 
@@ -115,12 +120,9 @@ static weft_status shape(const char *kind, int p, int m, int v,
 {
     WF_TRY(weft_schedule_kind_require(kind, k));
     WF_TRY(check_ranges(p, m, v));
-    WF_TRY(check_group(*k, opt));
+    WF_TRY(check_group(*k, m, opt));
     WF_TRY(check_size(*k, p, m, v));
-    /* a group beyond m is refused by its kind, in words that fit any larger one too */
-    int64_t group = opt ? opt->group : 0;
-    *q = (weft_schedule){
-        .p = p, .m = m, .v = v, .group = (int)(group < INT32_MAX ? group : INT32_MAX)};
+    *q = (weft_schedule){.p = p, .m = m, .v = v, .group = opt ? (int)opt->group : 0};
     snprintf(q->kind, sizeof q->kind, "%s", (*k)->name);
     return (*k)->applicable(q);
 }

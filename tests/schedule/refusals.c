@@ -104,9 +104,9 @@ static void case38_a_group_below_p_is_refused_as_a_deadlock_with_its_cycle(void 
     assert_refused("interleaved", 8, 12, 2, 8, "nearest is 12");
     assert_refused("interleaved", 2, 4, 2, 1, "slow: 39 instead of 27");
     assert_refused("interleaved", 4, 3, 2, 4,
-                   "--group 4 is more than -m 3; nearest is 3");
+                   "--group 4 is more than -m 3; -m itself is the largest");
     assert_refused("interleaved", 4, 8, 2, INT64_MAX,
-                   "is more than -m 8; nearest is 8");
+                   "--group 9223372036854775807 is more than -m 8");
 }
 
 /* Everything accepted runs at the closed form; everything refused would not. */

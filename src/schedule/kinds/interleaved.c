@@ -42,7 +42,7 @@ static int64_t default_group(int64_t p, int64_t m)
 static int group_fits(int64_t p, int64_t m, int64_t n)
 {
     int64_t rest = m % n;
-    return n <= m && (n >= p || n == m) && (rest == 0 || rest >= p);
+    return (n >= p || n == m) && (rest == 0 || rest >= p);
 }
 
 static weft_status set_default_group(weft_schedule *q)
@@ -102,21 +102,17 @@ static double makespan(const weft_schedule *q, double tf, double tb)
 /* Legal group sizes nearest to n, and why n is not one of them. */
 static weft_status refuse_group(const weft_schedule *q)
 {
-    int64_t n = q->group, below = least(n, (int64_t)q->m + 1), above = n;
+    int64_t n = q->group, below = n, above = n;
     while (--below >= 1 && !group_fits(q->p, q->m, below))
         ;
-    while (++above <= q->m && !group_fits(q->p, q->m, above))
+    while (!group_fits(q->p, q->m, ++above))
         ;
-    char near[64];
-    if (below >= 1 && above <= q->m)
+    char near[64]; /* the group of all m fits, so there is one above */
+    if (below >= 1)
         snprintf(near, sizeof near, "nearest are %lld and %lld", (long long)below,
                  (long long)above);
     else
-        snprintf(near, sizeof near, "nearest is %lld",
-                 (long long)(below >= 1 ? below : above));
-    if (n > q->m)
-        return WF_FAIL(WEFT_E_INVALID, "--group %lld is more than -m %d; %s",
-                       (long long)n, q->m, near);
+        snprintf(near, sizeof near, "nearest is %lld", (long long)above);
 
     char why[96];
     if (n < q->p)
