@@ -11,8 +11,9 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "cmd/output.h"
 #include "cmd/stdio_writer.h"
+#include "cmd/terminal.h"
+#include "cmd/trace_file.h"
 #include "cmd/train.h"
 
 typedef struct halves {
@@ -85,7 +86,7 @@ static weft_status show(const halves *h)
 {
     weft_writer out = wf_stdout_writer();
     weft_draw_options o = {.width = wf_terminal_width(),
-                           .ascii = !wf_terminal_unicode(),
+                           .ascii = wf_terminal_ascii(),
                            .color = wf_terminal_color()};
 
     printf("\npipeline of tp 0, dp 0: measured (last step), and predicted by "
@@ -116,13 +117,10 @@ static weft_status write_trace(const char *dir, const char *name,
                                const weft_trace *trace)
 {
     char path[1024];
-    wf_file f;
 
     if (snprintf(path, sizeof path, "%s/%s", dir, name) >= (int)sizeof path)
         return WF_FAIL(WEFT_E_IO, "--trace %s: the path is too long", dir);
-    WF_TRY(wf_file_open(path, &f));
-    weft_status st = weft_draw_trace_event(trace, &f.out);
-    return wf_file_close(&f, st);
+    return wf_trace_write(path, trace);
 }
 
 /* measured.json (all ranks), and pipeline-measured.json beside pipeline-predicted.json,
