@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* CPUs, instruction sets, memory, limits, shared memory. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+#ifdef WEFT_HAVE_HWLOC
+#include <hwloc.h>
+#endif
+
+#include "cmd/doctor.h"
+
+/* ---- CPUs -------------------------------------------------------------------------- */
+
+int wf_allowed_cpus(void)
+{
+    enum { MOST_CPUS = 8192 };
+    cpu_set_t *set = CPU_ALLOC(MOST_CPUS);
+    size_t size = CPU_ALLOC_SIZE(MOST_CPUS);
+    int n = 0;
+    if (set && !sched_getaffinity(0, size, set)) n = CPU_COUNT_S(size, set);
+    CPU_FREE(set);
+    return n > 0 ? n : 1;
+}
+
+/* CPUs that the control group's quota allows; 0: no limit. */
+static double cpu_quota(void)
+{
+    char line[64];
+    double quota = 0, period = 0;
+    if (wf_first_line("/sys/fs/cgroup/cpu.max", line, sizeof line) &&
+        sscanf(line, "%lf %lf", &quota, &period) == 2 && period > 0)
+        return quota / period;
+    return 0; /* "max", or another kind of control group */
+}
+
+static int under_launcher(void)
+{
+    return getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMI_SIZE") || getenv("PMIX_RANK");
+}
+
+static void check_mask(wf_doctor *d, int allowed, int online)
+{
+    if (allowed >= online) {
+        wf_found(d, "cpu mask", WF_LEVEL_OK, "all %d CPUs of the machine may be used",
+                 online);
+    } else if (under_launcher() && allowed < d->threads) {
+        wf_found(
+            d, "cpu mask", WF_LEVEL_SLOW,
+            "the launcher bound this rank to %d of %d CPUs, its %d threads share them",
+            allowed, online, d->threads);
+        wf_fix(d,
+               "mpirun --bind-to none (MPICH: -bind-to none; srun: --cpus-per-task=%d)",
+               d->threads);
+    } else {
+        wf_found(d, "cpu mask", WF_LEVEL_NOTE, "%d of %d CPUs may be used", allowed,
+                 online);
+    }
+}
+
+static void check_load(wf_doctor *d, int allowed)
+{
+    int wanted = d->ranks * d->threads;
+    double quota = cpu_quota();
+    if (quota > 0 && quota < allowed) {
+        wf_found(d, "cpu quota", WF_LEVEL_SLOW,
+                 "the control group allows the time of %.3g CPUs, %d are visible",
+                 quota, allowed);
+        wf_fix(d, "raise cpu.max (docker: --cpus), or use %d threads in all",
+               quota < 1 ? 1 : (int)quota);
+    }
+    if (under_launcher()) return; /* the mask is one rank's, not the job's */
+    if (wanted <= allowed) {
+        wf_found(d, "load", WF_LEVEL_OK, "%d ranks x %d threads on %d CPUs", d->ranks,
+                 d->threads, allowed);
+        return;
+    }
+    wf_found(d, "load", WF_LEVEL_SLOW, "%d ranks x %d threads = %d on %d CPUs",
+             d->ranks, d->threads, wanted, allowed);
+    wf_fix(d, "fine for tests; under Open MPI add --oversubscribe --mca "
+              "mpi_yield_when_idle 1 "
+              "(9x latency without)");
+}
+
+#ifdef WEFT_HAVE_HWLOC
+static void check_topology(wf_doctor *d)
+{
+    hwloc_topology_t t;
+    if (hwloc_topology_init(&t)) return;
+    if (!hwloc_topology_load(t)) {
+        int cores = hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_CORE);
+        int units = hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_PU);
+        wf_found(d, "topology", WF_LEVEL_NOTE,
+                 "%d package(s), %d NUMA node(s), %d core(s), %d hardware thread(s)",
+                 hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_PACKAGE),
+                 hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_NUMANODE), cores, units);
+        if (units > cores)
+            wf_fix(
+                d,
+                "GEMM gains little from the second thread of a core: %d threads in all",
+                cores);
+    }
+    hwloc_topology_destroy(t);
+}
+#endif
+
+void wf_doctor_cpus(wf_doctor *d)
+{
+    int allowed = wf_allowed_cpus(), online = (int)sysconf(_SC_NPROCESSORS_ONLN);
+    check_mask(d, allowed, online);
+    check_load(d, allowed);
+#ifdef WEFT_HAVE_HWLOC
+    check_topology(d);
+#endif
+}
+
+/* ---- kernels ----------------------------------------------------------------------- */
+
+static int has_flag(const char *flags, const char *name)
+{
+    size_t n = strlen(name);
+    for (const char *s = flags; (s = strstr(s, name)); s += n)
+        if ((s == flags || s[-1] == ' ') && (s[n] == ' ' || s[n] == '\n' || !s[n]))
+            return 1;
+    return 0;
+}
+
+/* The "flags" line of /proc/cpuinfo; free it. */
+static char *cpu_flags(void)
+{
+    FILE *f = fopen("/proc/cpuinfo", "r");
+    char *line = NULL;
+    size_t size = 0;
+    int found = 0;
+    while (f && !found && getline(&line, &size, f) > 0)
+        found = !strncmp(line, "flags", 5) || !strncmp(line, "Features", 8);
+    if (f) fclose(f);
+    if (found) return line;
+    free(line);
+    return NULL;
+}
+
+static void check_isa(wf_doctor *d)
+{
+    static const char *const sets[] = {"avx2", "avx512f", "avx512_bf16", "amx_bf16"};
+    char text[128] = "";
+    char *flags = cpu_flags();
+    int n = 0,
+        bf16 = flags && (has_flag(flags, "amx_bf16") || has_flag(flags, "avx512_bf16"));
+
+    for (int i = 0; flags && i < 4; i++)
+        if (has_flag(flags, sets[i]))
+            n += snprintf(text + n, sizeof text - (size_t)n, "%s%s", n ? " " : "",
+                          sets[i]);
+    free(flags);
+    wf_found(d, "instructions", bf16 ? WF_LEVEL_OK : WF_LEVEL_NOTE, "%s",
+             n ? text : "none of avx2, avx512, amx");
+    if (!bf16) wf_fix(d, "no bf16 instructions: --dtype f32 is faster here than bf16");
+}
+
+static void check_threads(wf_doctor *d)
+{
+    const char *omp = getenv("OMP_NUM_THREADS");
+    long n = omp ? strtol(omp, NULL, 10) : 0;
+    if (n <= 1 || n * d->ranks <= wf_allowed_cpus()) return;
+    wf_found(d, "threads", WF_LEVEL_NOTE,
+             "OMP_NUM_THREADS=%ld x %d ranks is more than %d CPUs; weft sets each "
+             "rank's own count",
+             n, d->ranks, wf_allowed_cpus());
+}
+
+void wf_doctor_kernels(wf_doctor *d)
+{
+    check_isa(d);
+#ifdef WEFT_HAVE_RUN
+#ifdef WEFT_WITH_BLAS
+    wf_found(d, "BLAS", WF_LEVEL_OK, "linked, for f32 and f64 GEMM");
+#else
+    wf_found(d, "BLAS", WF_LEVEL_SLOW, "this build has none: f64 runs on plain loops");
+    wf_fix(d, "install libopenblas-dev and build with -DWEFT_BLAS=ON");
+#endif
+#ifdef WEFT_WITH_ONEDNN
+    wf_found(d, "oneDNN", WF_LEVEL_OK, "linked, for f32 and bf16 GEMM");
+#else
+    wf_found(d, "oneDNN", WF_LEVEL_SLOW,
+             "this build has none: bf16 runs on plain loops");
+    wf_fix(d, "install libdnnl-dev and build with -DWEFT_ONEDNN=ON");
+#endif
+#else
+    wf_found(d, "libweft-run", WF_LEVEL_NOTE,
+             "this build has none: it plans and draws only");
+    wf_fix(d, "build with -DWEFT_RUN=ON");
+#endif
+    check_threads(d);
+}
+
+/* ---- memory and limits ------------------------------------------------------------- */
+
+static double available_memory(void)
+{
+    FILE *f = fopen("/proc/meminfo", "r");
+    char line[128];
+    double kib = 0;
+    while (f && fgets(line, sizeof line, f) &&
+           sscanf(line, "MemAvailable: %lf", &kib) != 1)
+        ;
+    if (f) fclose(f);
+    return kib * 1024;
+}
+
+static double cgroup_limit(void)
+{
+    char line[64];
+    double bytes = 0;
+    if (wf_first_line("/sys/fs/cgroup/memory.max", line, sizeof line))
+        sscanf(line, "%lf", &bytes);
+    return bytes; /* 0 for "max" */
+}
+
+static void check_memory(wf_doctor *d)
+{
+    double gib = 1024.0 * 1024 * 1024, free_bytes = available_memory(),
+           limit = cgroup_limit();
+    double usable = limit > 0 && limit < free_bytes ? limit : free_bytes;
+    int little = usable < d->ranks * 0.0625 * gib;
+    wf_found(d, "memory", little ? WF_LEVEL_BREAKS : WF_LEVEL_OK,
+             "%.3g GiB can be used%s, %.3g GiB a rank", usable / gib,
+             usable == limit ? " (the control group's limit)" : "",
+             usable / gib / d->ranks);
+    if (little)
+        wf_fix(
+            d,
+            "fewer ranks, or more memory; weft train --dry-run says what a rank needs");
+}
+
+static void check_limit(wf_doctor *d, int which, const char *name, double need,
+                        const char *unit, wf_level level, const char *fix)
+{
+    struct rlimit limit;
+    if (getrlimit((__rlimit_resource_t)which, &limit)) return;
+    if (limit.rlim_cur == RLIM_INFINITY || (double)limit.rlim_cur >= need) {
+        if (limit.rlim_cur == RLIM_INFINITY)
+            wf_found(d, name, WF_LEVEL_OK, "no limit");
+        else
+            wf_found(d, name, WF_LEVEL_OK, "%.0f%s", (double)limit.rlim_cur, unit);
+        return;
+    }
+    wf_found(d, name, level, "%.0f%s, %.0f%s are needed", (double)limit.rlim_cur, unit,
+             need, unit);
+    wf_fix(d, "%s", fix);
+}
+
+static int is_folder(const char *path)
+{
+    struct stat st;
+    return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+static void check_temp(wf_doctor *d)
+{
+    enum { LONGEST = 60 }; /* sockets below it have at most 108 bytes */
+    const char *dir = getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp";
+    if (access(dir, W_OK | X_OK)) {
+        wf_found(d, "temporary", WF_LEVEL_BREAKS, "%.100s cannot be written", dir);
+        wf_fix(d, "set TMPDIR to a folder that can");
+    } else if (strlen(dir) > LONGEST) {
+        wf_found(d, "temporary", WF_LEVEL_BREAKS,
+                 "TMPDIR has %zu characters: socket paths below it may pass 108",
+                 strlen(dir));
+        wf_fix(d, "export TMPDIR=/tmp");
+    } else {
+        wf_found(d, "temporary", WF_LEVEL_OK, "%s can be written", dir);
+    }
+}
+
+void wf_doctor_memory(wf_doctor *d)
+{
+    int infiniband = is_folder("/sys/class/infiniband");
+    check_memory(d);
+    check_limit(d, RLIMIT_NOFILE, "open files", 64 + 16.0 * d->ranks, "",
+                WF_LEVEL_BREAKS, "ulimit -n 4096");
+    if (infiniband)
+        check_limit(
+            d, RLIMIT_MEMLOCK, "locked memory", 1 << 30, " bytes", WF_LEVEL_BREAKS,
+            "InfiniBand registers buffers: ulimit -l unlimited, or limits.conf");
+    else
+        check_limit(d, RLIMIT_MEMLOCK, "locked memory", 0, " bytes", WF_LEVEL_NOTE, "");
+    check_temp(d);
+}
+
+/* ---- /dev/shm ---------------------------------------------------------------------- */
+
+/* Segments of jobs whose process is gone: their names end in, or hold, a process id. */
+static int left_over(const char *name)
+{
+    static const char *const prefix[] = {"vader_segment.", "sm_segment.", "psm2_shm.",
+                                         "mpich_shar_tmp"};
+    for (int i = 0; i < 4; i++)
+        if (!strncmp(name, prefix[i], strlen(prefix[i]))) return 1;
+    return 0;
+}
+
+static void check_left_over(wf_doctor *d)
+{
+    DIR *dir = opendir("/dev/shm");
+    int n = 0;
+    char first[64] = "";
+    for (struct dirent *e; dir && (e = readdir(dir));) {
+        if (!left_over(e->d_name)) continue;
+        if (!n++) snprintf(first, sizeof first, "%.63s", e->d_name);
+    }
+    if (dir) closedir(dir);
+    if (!n) return;
+    wf_found(d, "left over", WF_LEVEL_NOTE,
+             "%d shared segment(s) in /dev/shm, such as %s", n, first);
+    wf_fix(d, "if no MPI job runs now they are a killed job's: remove them");
+}
+
+void wf_doctor_shm(wf_doctor *d)
+{
+    const double mib = 1024 * 1024, need = 16 * mib * d->ranks;
+    struct statvfs fs;
+    if (statvfs("/dev/shm", &fs)) {
+        wf_found(d, "shared memory", WF_LEVEL_BREAKS, "/dev/shm is missing");
+        wf_fix(d, "mount -t tmpfs tmpfs /dev/shm, or one process without MPI (weft "
+                  "train alone)");
+        return;
+    }
+    double free_bytes = (double)fs.f_bavail * (double)fs.f_frsize;
+    if (free_bytes < need) {
+        wf_found(d, "shared memory", WF_LEVEL_BREAKS,
+                 "/dev/shm has %.4g MiB free, %d ranks under MPI need about %.4g (bus "
+                 "error)",
+                 free_bytes / mib, d->ranks, need / mib);
+        wf_fix(d, "docker run --shm-size=1g, or mount -o remount,size=1g /dev/shm");
+    } else {
+        wf_found(d, "shared memory", WF_LEVEL_OK, "/dev/shm has %.4g MiB free",
+                 free_bytes / mib);
+    }
+    check_left_over(d);
+}

@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* weft schedule KIND | list | check FILE | sim FILE */
+#include "cmd/schedule.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "base/json.h"
+#include "base/near.h"
+#include "cmd/commands.h"
+#include "cmd/option_rows.h"
+#include "cmd/stdio_writer.h"
+
+enum {
+    MOST_FILE_BYTES = 1 << 30,
+    MOST_DRAWN_RANKS = 128, /* more rows than anyone reads; --ascii draws them anyway */
+    MOST_DRAWN_OPS = 1 << 20
+};
+
+static const char later_kinds[] =
+    "eager-1f1b looped-bfs zb-h1 zb-h2 zb-v zb-auto interleaved-zb "
+    "v-half v-min 1f1b-v dualpipe dualpipev chimera bitpipe hanayo "
+    "pipedream optimal";
+
+/* ---- list -------------------------------------------------------------------------- */
+
+static int run_list(const wf_schedule_args *a)
+{
+    weft_writer out = wf_stdout_writer();
+    wf_json j = wf_json_begin(&out);
+
+    if (a->json) wf_json_array(&j);
+    for (int i = 0; i < weft_schedule_kind_count(); i++) {
+        const weft_schedule_kind *k = weft_schedule_kind_at(i);
+        if (!a->json) {
+            weft_print(&out, "%-12s %s\n%12s %s\n", weft_schedule_kind_name(k),
+                       weft_schedule_kind_summary(k), "", weft_schedule_kind_source(k));
+            continue;
+        }
+        wf_json_object(&j);
+        wf_json_put_string(&j, "name", weft_schedule_kind_name(k));
+        wf_json_put_string(&j, "summary", weft_schedule_kind_summary(k));
+        wf_json_put_string(&j, "source", weft_schedule_kind_source(k));
+        wf_json_end_object(&j);
+    }
+    if (a->json) wf_json_end_array(&j);
+    if (a->json) weft_print(&out, "\n");
+    return WF_EXIT_OK;
+}
+
+/* ---- making and reading ------------------------------------------------------------ */
+
+static const char *kind_at(const void *ctx, int i)
+{
+    (void)ctx;
+    return weft_schedule_kind_name(weft_schedule_kind_at(i));
+}
+
+static weft_status require_kind(const char *kind)
+{
+    if (weft_schedule_kind_find(kind)) return WEFT_OK;
+    if (wf_has_word(later_kinds, kind))
+        return WF_FAIL(WEFT_E_INVALID,
+                       "%s is not in this version; weft schedule list shows what is",
+                       kind);
+    const char *near = wf_nearest(kind, weft_schedule_kind_count(), kind_at, NULL);
+    return WF_FAIL(WEFT_E_INVALID,
+                   "there is no schedule '%.40s'%s%s%s; weft schedule list shows all",
+                   kind, near ? "; did you mean " : "", near ? near : "",
+                   near ? "?" : "");
+}
+
+static weft_status make(const wf_schedule_args *a, const wf_args *args,
+                        weft_schedule *s)
+{
+    weft_schedule_options options = {.group = a->group};
+    WF_TRY(require_kind(a->kind));
+    if (!wf_args_given(args, "p") || !wf_args_given(args, "m"))
+        return WF_FAIL(WEFT_E_INVALID, "%s needs -p (ranks) and -m (micro-batches)",
+                       a->kind);
+    if (wf_args_given(args, "placement"))
+        return WF_FAIL(WEFT_E_INVALID,
+                       "--placement belongs to check and sim; %s has its own", a->kind);
+    return weft_schedule_make(a->kind, a->p, a->m, a->v, &options, s);
+}
+
+static weft_placement_kind placement(const wf_schedule_args *a)
+{
+    int k = 0;
+    while (strcmp(wf_placement_name((weft_placement_kind)k), a->placement))
+        k++;
+    return (weft_placement_kind)k;
+}
+
+static weft_status read_schedule(const wf_schedule_args *a, const char *path,
+                                 weft_schedule *s)
+{
+    char *text;
+    int64_t n;
+    WF_TRY(wf_read_file(path, MOST_FILE_BYTES, &text, &n));
+    weft_status st = weft_schedule_read(text, n, placement(a), s);
+    wf_free(text);
+    if (st == WEFT_OK) return st;
+    return WF_FAIL(st, "%s: %s", path, weft_status_message());
+}
+
+/* ---- check and simulate ------------------------------------------------------------ */
+
+static int has_pairs(const weft_schedule *s)
+{
+    for (int64_t i = 0; i < s->first[s->p]; i++)
+        if (s->op[i].flags & WEFT_OPF_PAIR) return 1;
+    return 0;
+}
+
+static int wants_picture(const wf_schedule_args *a, const weft_schedule *s)
+{
+    int small = s->p <= MOST_DRAWN_RANKS && s->first[s->p] <= MOST_DRAWN_OPS;
+    if (a->svg || a->trace) return 1;
+    return !a->json && !a->summary && !a->ops && (small || a->ascii);
+}
+
+static weft_status check_overlap(const wf_schedule_args *a)
+{
+    if (a->overlap && !strcmp(a->overlap, "serial")) return WEFT_OK;
+    if (a->overlap)
+        return WF_FAIL(WEFT_E_INVALID, "--overlap %s is not in this version; serial is",
+                       a->overlap);
+    return WF_FAIL(WEFT_E_INVALID,
+                   "the schedule overlaps ops (&): --overlap serial runs them one "
+                   "after the other; atomic is not in this version");
+}
+
+static weft_status simulate(const wf_schedule_args *a, wf_schedule_result *r)
+{
+    wf_schedule_costs c;
+    if (has_pairs(r->s)) WF_TRY(check_overlap(a));
+    WF_TRY(wf_schedule_costs_read(a, r->s, &c));
+    weft_status st = weft_simulate(r->s, &c.costs,
+                                   wants_picture(a, r->s) ? &r->trace : NULL, &r->eval);
+    snprintf(r->trace.unit, sizeof r->trace.unit, "%s", c.unit);
+    wf_schedule_costs_clear(&c);
+    return st;
+}
+
+static weft_status report(const wf_schedule_args *a, wf_schedule_result *r)
+{
+    weft_writer out = wf_stdout_writer();
+    WF_TRY(weft_schedule_check(r->s, a->outstanding, &r->report));
+    WF_TRY(simulate(a, r));
+    WF_TRY(wf_schedule_report_files(a, r));
+    return a->json ? wf_schedule_report_json(a, r, &out)
+                   : wf_schedule_report_text(a, r, &out);
+}
+
+static int run_made(const wf_schedule_args *a, weft_schedule *s, weft_status st)
+{
+    wf_schedule_result r = {.s = s};
+    if (st == WEFT_OK) {
+        st = report(a, &r);
+        weft_trace_clear(&r.trace);
+        weft_eval_clear(&r.eval);
+        weft_schedule_report_clear(&r.report);
+        weft_schedule_clear(s);
+    }
+    return st == WEFT_OK ? WF_EXIT_OK : wf_cmd_fail("schedule", st);
+}
+
+/* ---- check FILE -------------------------------------------------------------------- */
+
+static void put_checked(const wf_schedule_args *a, const weft_schedule *s,
+                        weft_status st, const weft_schedule_report *r)
+{
+    weft_writer out = wf_stdout_writer();
+    wf_json j = wf_json_begin(&out);
+
+    if (!a->json) {
+        if (st == WEFT_OK)
+            weft_print(&out,
+                       "ok: p=%d m=%d v=%d placement %s, %lld ops, %lld messages\n",
+                       s->p, s->m, s->v, wf_placement_name(s->placement),
+                       (long long)r->n_compute, (long long)r->p2p_messages);
+        return;
+    }
+    wf_json_object(&j);
+    wf_json_put_bool(&j, "ok", st == WEFT_OK);
+    if (st != WEFT_OK) wf_json_put_string(&j, "error", weft_status_message());
+    wf_json_put_i64(&j, "p", s->p);
+    wf_json_put_i64(&j, "m", s->m);
+    wf_json_put_i64(&j, "v", s->v);
+    wf_json_put_string(&j, "placement", wf_placement_name(s->placement));
+    if (st == WEFT_OK) {
+        wf_json_put_i64(&j, "ops", r->n_compute);
+        wf_json_put_i64(&j, "p2p_messages", r->p2p_messages);
+    }
+    wf_json_end_object(&j);
+    weft_print(&out, "\n");
+}
+
+static int run_check(const wf_schedule_args *a, const char *path)
+{
+    weft_schedule s;
+    weft_schedule_report r = {0};
+    weft_status st = read_schedule(a, path, &s);
+
+    if (st != WEFT_OK) return wf_cmd_fail("schedule", st);
+    st = weft_schedule_check(&s, a->outstanding, &r);
+    put_checked(a, &s, st, &r);
+    int rc = st == WEFT_OK ? WF_EXIT_OK : wf_cmd_fail("schedule", st);
+    weft_schedule_report_clear(&r);
+    weft_schedule_clear(&s);
+    return rc;
+}
+
+/* ---- dispatch ---------------------------------------------------------------------- */
+
+static int run_file(wf_schedule_args *a, const wf_args *args)
+{
+    weft_schedule s;
+    int is_sim = !strcmp(args->word[0], "sim");
+
+    if (args->n < 2)
+        return wf_cmd_usage("schedule", "%s needs a FILE (- reads the standard input)",
+                            args->word[0]);
+    if (args->n > 2)
+        return wf_cmd_usage("schedule", "unexpected word '%s'", args->word[2]);
+    if (wf_args_given(args, "p") || wf_args_given(args, "m") ||
+        wf_args_given(args, "v") || wf_args_given(args, "group"))
+        return wf_cmd_usage("schedule", "-p, -m, -v and --group come from the file");
+    if (!is_sim) return run_check(a, args->word[1]);
+    weft_status st = read_schedule(a, args->word[1], &s);
+    return run_made(a, &s, st);
+}
+
+static int dispatch(wf_schedule_args *a, const wf_args *args)
+{
+    weft_schedule s;
+    const char *word = args->n ? args->word[0] : a->kind;
+
+    if (!word)
+        return wf_cmd_usage("schedule",
+                            "a kind is missing; weft schedule list shows all, such as "
+                            "weft schedule 1f1b -p 4 -m 12");
+    if (!strcmp(word, "list")) return run_list(a);
+    if (args->n && (!strcmp(word, "check") || !strcmp(word, "sim")))
+        return run_file(a, args);
+    if (args->n > 1)
+        return wf_cmd_usage("schedule", "unexpected word '%s'", args->word[1]);
+    a->kind = word;
+    weft_status st = make(a, args, &s);
+    return run_made(a, &s, st);
+}
+
+#define TEXT(name, member, value, words)                                               \
+    {                                                                                  \
+        name, .type = WF_OPT_TEXT, .out = &a.member, .arg = value, .help = words       \
+    }
+#define FLAG(name, member, words)                                                      \
+    {                                                                                  \
+        name, .type = WF_OPT_FLAG, .out = &a.member, .help = words                     \
+    }
+
+int wf_cmd_schedule(int argc, char **argv)
+{
+    wf_schedule_args a = {.v = 1, .placement = "single"};
+    const wf_option shape[] = {
+        {"p", .type = WF_OPT_INT, .out = &a.p, .arg = "P", .help = "pipeline ranks",
+         .alias = "pp pipeline-model-parallel-size"},
+        {"m", .type = WF_OPT_INT, .out = &a.m, .arg = "M",
+         .help = "micro-batches in a step", .alias = "n-micro num-microbatches"},
+        {"v", .type = WF_OPT_INT, .out = &a.v, .arg = "V",
+         .help = "chunks held by a rank", .alias = "vpp"},
+        {"group", .type = WF_OPT_INT, .out = &a.group, .arg = "N",
+         .help = "interleaved: micro-batches in a group; 0 is the kind's own",
+         .alias = "microbatch-group-size-per-virtual-pipeline-stage"},
+        TEXT("kind", kind, "KIND", "the schedule, where it is no word of its own"),
+        {"placement", .type = WF_OPT_CHOICE, .out = &a.placement,
+         .choices = "single loop v bidir bidirv",
+         .help = "check and sim: which rank and chunk holds which stage"},
+        {"outstanding", .type = WF_OPT_INT, .out = &a.outstanding, .arg = "K", .min = 0,
+         .max = 1e6, .help = "sends in flight to a peer in the check; 0 is 2"},
+        {0}};
+    const wf_option costs[] = {
+        TEXT("tf", tf, "T", "forward of a full stage, 1/p of the model (default 1)"),
+        TEXT("tb", tb, "T", "unsplit backward of a full stage (default 2)"),
+        TEXT("ti", ti, "T", "its input-gradient half (default tb/2)"),
+        TEXT("tw", tw, "T", "its weight-gradient half (default tb/2)"),
+        TEXT("stage-tf", stage_tf, "A,B,...",
+             "forwards stage by stage, or rank by rank; lists not given keep the "
+             "proportion"),
+        TEXT("stage-tb", stage_tb, "A,B,...", "backwards"),
+        TEXT("stage-ti", stage_ti, "A,B,...", "input gradients"),
+        TEXT("stage-tw", stage_tw, "A,B,...", "weight gradients"),
+        FLAG("per-op", per_op,
+             "times are those of one listed op, whatever part of a stage"),
+        TEXT("latency", latency, "C", "added to every value that crosses ranks"),
+        {"overlap", .type = WF_OPT_CHOICE, .out = &a.overlap,
+         .choices = "serial atomic", .help = "how a pair marked & runs"},
+        {0}};
+    const wf_option output[] = {
+        FLAG("ascii", ascii, "timeline in ASCII, however large"),
+        FLAG("summary", summary, "no timeline"),
+        {"width", .type = WF_OPT_INT, .out = &a.width, .arg = "N", .max = 100000,
+         .help = "columns of the timeline; 0 is the terminal's"},
+        FLAG("ops", ops, "one line a rank: kind, micro-batch, chunk"),
+        FLAG("json", json, "results as JSON; with --ops the ops too"),
+        TEXT("svg", svg, "FILE", "picture"),
+        TEXT("trace", trace, "FILE", "trace-event JSON for Perfetto or Chrome"),
+        TEXT("csv", csv, "FILE", "PyTorch pipelining's order form"),
+        {0}};
+    const wf_command_line line = {
+        .command = "schedule",
+        .usage = "KIND -p P -m M [-v V] | list | check FILE | sim FILE",
+        .about = "Makes a pipeline schedule, checks it (order, deadlock, memory), "
+                 "simulates and draws "
+                 "it.\ncheck and sim take a schedule of your own in the --ops or --csv "
+                 "form. Times "
+                 "may carry\na unit (12ms); they are costs without one otherwise.",
+        .examples =
+            "  weft schedule list\n"
+            "  weft schedule 1f1b -p 4 -m 12\n"
+            "  weft schedule interleaved -p 4 -m 12 -v 3 --svg timeline.svg\n"
+            "  weft schedule 1f1b -p 4 -m 8 --stage-tf 1,1,1,1.5 --latency 0.1\n"
+            "  weft schedule gpipe -p 4 -m 4 --ops > mine.txt\n"
+            "  weft schedule check mine.txt && weft schedule sim mine.txt\n",
+        .later = "overlap-cost mem-limit",
+        .group = {{"Shape", .row = shape},
+                  {"Costs", .row = costs},
+                  {"Output", .row = output}}};
+    wf_args args;
+    int rc;
+
+    if (wf_args_parse(&line, argc, argv, &args, &rc)) return rc;
+    rc = dispatch(&a, &args);
+    wf_args_clear(&args);
+    return rc;
+}

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Inside `weft schedule`. */
+#ifndef WF_CMD_SCHEDULE_H
+#define WF_CMD_SCHEDULE_H
+#include <weft/sim.h>
+
+#include "cmd/options.h"
+
+/* What the flags say. */
+typedef struct wf_schedule_args {
+    const char *kind;
+    int p, m, v, group, outstanding, width;
+    const char *placement;
+    const char *tf, *tb, *ti, *tw; /* text: they may carry a unit of time */
+    const char *stage_tf, *stage_tb, *stage_ti, *stage_tw, *latency;
+    const char *overlap;
+    int per_op;
+    int ascii, summary, ops, json;
+    const char *svg, *trace, *csv;
+} wf_schedule_args;
+
+/* Durations of a schedule's ops, and the unit that the user gave them in. */
+typedef struct wf_schedule_costs {
+    weft_costs costs;
+    double *dur;
+    const char *unit; /* "s" or "" */
+} wf_schedule_costs;
+
+WEFT_MUST_CHECK weft_status wf_schedule_costs_read(const wf_schedule_args *a,
+                                                   const weft_schedule *s,
+                                                   wf_schedule_costs *out);
+void wf_schedule_costs_clear(wf_schedule_costs *c);
+
+/* A checked and simulated schedule. trace.n is 0 where no picture is wanted. */
+typedef struct wf_schedule_result {
+    const weft_schedule *s;
+    weft_schedule_report report;
+    weft_eval eval;
+    weft_trace trace;
+} wf_schedule_result;
+
+const char *wf_placement_name(weft_placement_kind placement);
+/* Timeline and summary, or JSON, to `out`; --svg --trace --csv to their files. */
+WEFT_MUST_CHECK weft_status wf_schedule_report_text(const wf_schedule_args *a,
+                                                    const wf_schedule_result *r,
+                                                    weft_writer *out);
+WEFT_MUST_CHECK weft_status wf_schedule_report_json(const wf_schedule_args *a,
+                                                    const wf_schedule_result *r,
+                                                    weft_writer *out);
+WEFT_MUST_CHECK weft_status wf_schedule_report_files(const wf_schedule_args *a,
+                                                     const wf_schedule_result *r);
+#endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Costs as users type them: full-stage times, lists per stage, with or without a unit. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "cmd/schedule.h"
+
+/* Which of the costs typed so far had a unit of time; a mixture means nothing. */
+typedef struct units {
+    const char *with, *without; /* first flag of each kind */
+} units;
+
+static void note_unit(units *u, const char *flag, const char *text, double x)
+{
+    size_t n = strlen(text);
+    if (n && text[n - 1] == 's')
+        u->with = u->with ? u->with : flag;
+    else if (x != 0) /* 0 is 0 in every unit */
+        u->without = u->without ? u->without : flag;
+}
+
+static weft_status parse_time(const char *flag, const char *text, units *u, double *out)
+{
+    double x;
+    WF_TRY(wf_num_f64(flag, text, WF_SECONDS, &x));
+    if (x < 0)
+        return WF_FAIL(WEFT_E_INVALID, "%s %s: a time is at least 0", flag, text);
+    note_unit(u, flag, text, x);
+    *out = x;
+    return WEFT_OK;
+}
+
+/* The scalar, else what stands for it. A default counts as typed without a unit. */
+static weft_status scalar(const char *flag, const char *text, const char *preset,
+                          units *u, double *out)
+{
+    return parse_time(flag, text ? text : preset, u, out);
+}
+
+typedef struct times {
+    double f, b, i, w;
+} times;
+
+static weft_status read_times(const wf_schedule_args *a, units *u, times *t)
+{
+    WF_TRY(scalar("--tf", a->tf, "1", u, &t->f));
+    if (a->ti) WF_TRY(parse_time("--ti", a->ti, u, &t->i));
+    if (a->tw) WF_TRY(parse_time("--tw", a->tw, u, &t->w));
+    if (!a->tb && a->ti && a->tw) {
+        t->b = t->i + t->w; /* an unsplit backward is both halves */
+        return WEFT_OK;
+    }
+    WF_TRY(scalar("--tb", a->tb, "2", u, &t->b));
+    if (!a->ti) t->i = t->b / 2;
+    if (!a->tw) t->w = t->b / 2;
+    return WEFT_OK;
+}
+
+/* ---- lists per stage --------------------------------------------------------------- */
+
+typedef struct list {
+    int64_t n, cap;
+    double *x;
+} list;
+
+static weft_status push(list *l, double x)
+{
+    void *block = l->x;
+    WF_TRY(wf_grow(&block, &l->cap, l->n + 1, sizeof *l->x));
+    l->x = block;
+    l->x[l->n++] = x;
+    return WEFT_OK;
+}
+
+static weft_status read_list(const char *flag, const char *text, units *u, list *l)
+{
+    while (text) {
+        char word[64];
+        size_t n = strcspn(text, ",");
+        double x;
+        snprintf(word, sizeof word, "%.*s", n < 63 ? (int)n : 63, text);
+        WF_TRY(parse_time(flag, word, u, &x));
+        WF_TRY(push(l, x));
+        text = text[n] ? text + n + 1 : NULL;
+    }
+    return WEFT_OK;
+}
+
+typedef struct lists {
+    list f, b, i, w;
+} lists;
+
+static weft_status read_lists(const wf_schedule_args *a, units *u, lists *l)
+{
+    WF_TRY(read_list("--stage-tf", a->stage_tf, u, &l->f));
+    WF_TRY(read_list("--stage-tb", a->stage_tb, u, &l->b));
+    WF_TRY(read_list("--stage-ti", a->stage_ti, u, &l->i));
+    return read_list("--stage-tw", a->stage_tw, u, &l->w);
+}
+
+/* A list that was not given follows one that was, in the proportion of the scalars. */
+static weft_status follow(list *l, const list *from, double mine, double its,
+                          const char *flag)
+{
+    if (l->n || !from->n) return WEFT_OK;
+    if (!(its > 0))
+        return WF_FAIL(WEFT_E_INVALID,
+                       "%s is needed: there is no proportion to a cost of 0", flag);
+    for (int64_t k = 0; k < from->n; k++)
+        WF_TRY(push(l, from->x[k] * mine / its));
+    return WEFT_OK;
+}
+
+static weft_status same_length(const char *flag, const list *l, int64_t n)
+{
+    if (l->n == n) return WEFT_OK;
+    return WF_FAIL(WEFT_E_MISMATCH, "%s has %lld times, another list has %lld", flag,
+                   (long long)l->n, (long long)n);
+}
+
+static weft_status complete(lists *l, const times *t)
+{
+    if (!l->f.n && !l->b.n)
+        return WF_FAIL(
+            WEFT_E_INVALID,
+            "--stage-ti and --stage-tw need --stage-tf or --stage-tb beside them");
+    WF_TRY(follow(&l->b, &l->f, t->b, t->f, "--stage-tb"));
+    WF_TRY(follow(&l->f, &l->b, t->f, t->b, "--stage-tf"));
+    WF_TRY(follow(&l->i, &l->b, t->i, t->b, "--stage-ti"));
+    WF_TRY(follow(&l->w, &l->b, t->w, t->b, "--stage-tw"));
+    WF_TRY(same_length("--stage-tb", &l->b, l->f.n));
+    WF_TRY(same_length("--stage-ti", &l->i, l->f.n));
+    return same_length("--stage-tw", &l->w, l->f.n);
+}
+
+/* Times of one listed op: undo the share that a list per rank would be given. */
+static void undo_share(lists *l, const weft_schedule *s)
+{
+    double parts = (double)weft_schedule_stages(s) / s->p;
+    list *all[] = {&l->f, &l->b, &l->i, &l->w};
+    if (l->f.n != s->p || parts <= 1) return;
+    for (int k = 0; k < 4; k++)
+        for (int64_t i = 0; i < all[k]->n; i++)
+            all[k]->x[i] *= parts;
+}
+
+static weft_status by_stage(const wf_schedule_args *a, const weft_schedule *s, units *u,
+                            const times *t, double *dur)
+{
+    lists l = {0};
+    weft_status st = read_lists(a, u, &l);
+    if (st == WEFT_OK) st = complete(&l, t);
+    if (st == WEFT_OK && a->per_op) undo_share(&l, s);
+    if (st == WEFT_OK)
+        st = weft_costs_by_stage(s, (int)l.f.n, l.f.x, l.b.x, l.i.x, l.w.x, dur);
+    wf_free(l.f.x);
+    wf_free(l.b.x);
+    wf_free(l.i.x);
+    wf_free(l.w.x);
+    return st;
+}
+
+/* ---- all --------------------------------------------------------------------------- */
+
+static weft_status read_costs(const wf_schedule_args *a, const weft_schedule *s,
+                              wf_schedule_costs *c)
+{
+    int lists_given = a->stage_tf || a->stage_tb || a->stage_ti || a->stage_tw;
+    units u = {0};
+    times t = {0};
+
+    if (!lists_given) {
+        WF_TRY(read_times(a, &u, &t));
+        weft_costs_uniform(s, t.f, t.b, t.i, t.w, a->per_op, c->dur);
+    } else {
+        units proportions = {0}; /* only ratios are taken from the scalars */
+        WF_TRY(read_times(a, &proportions, &t));
+        WF_TRY(by_stage(a, s, &u, &t, c->dur));
+    }
+    if (a->latency) WF_TRY(parse_time("--latency", a->latency, &u, &c->costs.latency));
+    if (u.with && u.without)
+        return WF_FAIL(WEFT_E_MISMATCH,
+                       "%s has a unit of time and %s has none; give both or "
+                       "neither (the defaults have none)",
+                       u.with, u.without);
+    c->unit = u.with ? "s" : "";
+    return WEFT_OK;
+}
+
+weft_status wf_schedule_costs_read(const wf_schedule_args *a, const weft_schedule *s,
+                                   wf_schedule_costs *out)
+{
+    wf_schedule_costs c = {.unit = ""};
+    WF_TRY(WF_ALLOC((int64_t)s->p * s->v * WEFT_OP_N_COMPUTE, &c.dur));
+    c.costs.dur = c.dur;
+    weft_status st = read_costs(a, s, &c);
+    if (st == WEFT_OK)
+        *out = c;
+    else
+        wf_free(c.dur);
+    return st;
+}
+
+void wf_schedule_costs_clear(wf_schedule_costs *c)
+{
+    wf_free(c->dur);
+    *c = (wf_schedule_costs){0};
+}
