@@ -33,7 +33,7 @@ int main(int argc, char **argv)
     if (argc > 1)
         wf_mpi_limit = (wf_mpi_limits){.chunk_bytes = 1000, .tag_ub = atoi(argv[1])};
     if (weft_comm_mpi(&o, &c)) {
-        fprintf(stderr, "%s\n", weft_status_message());
+        if (*weft_status_message()) fprintf(stderr, "%s\n", weft_status_message());
         return 1;
     }
     weft_status st = all_cases(c);

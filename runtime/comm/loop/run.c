@@ -15,27 +15,53 @@ static const double grace_max_s = 10;
 
 typedef weft_status rank_fn(weft_comm *comm, void *ctx);
 
-typedef struct job {
-    loop_world *world;
-    const weft_comm_options *o;
-    rank_fn *fn;
-    void *ctx;
-} job;
-
 typedef struct rank_thread {
-    job *job;
+    struct job *job;
     loop_comm *comm;
     pthread_t thread;
     int started, ended;
 } rank_thread;
 
+typedef struct job {
+    loop_world *world;
+    rank_fn *fn;
+    void *ctx;
+    rank_thread *t; /* [world->n] */
+    int n_started;
+    int left; /* the caller has gone: the last thread to end frees all this */
+} job;
+
+static void free_job(job *j)
+{
+    if (j->world)
+        for (int r = 0; j->t && r < j->world->n; r++)
+            if (j->t[r].comm) wf_loop_comm_destroy(j->t[r].comm);
+    wf_free(j->t);
+    if (j->world) wf_loop_world_destroy(j->world);
+    wf_free(j);
+}
+
+static weft_status make_job(int n, const weft_comm_options *o, job *j)
+{
+    WF_TRY(wf_loop_world_create(n, o, &j->world));
+    WF_TRY(WF_ALLOC(n, &j->t));
+    for (int r = 0; r < n; r++) {
+        j->t[r].job = j;
+        WF_TRY(wf_loop_comm_create(j->world, r, o, &wf_loop_backend, &j->t[r].comm));
+    }
+    return WEFT_OK;
+}
+
+/* ---- a rank ------------------------------------------------------------------------ */
+
 static void *run_rank(void *arg)
 {
     rank_thread *t = arg;
-    loop_world *w = t->job->world;
+    job *j = t->job;
+    loop_world *w = j->world;
 
     t->comm->owner = pthread_self();
-    weft_status st = t->job->fn(&t->comm->base, t->job->ctx);
+    weft_status st = j->fn(&t->comm->base, j->ctx);
     if (st == WEFT_OK) st = wf_fault_check(&t->comm->base.fault);
     if (st != WEFT_OK) {
         const char *words = weft_status_message();
@@ -45,122 +71,93 @@ static void *run_rank(void *arg)
     pthread_mutex_lock(&w->lock);
     t->ended = 1;
     w->n_ended++;
+    int last = j->left && w->n_ended == j->n_started;
     pthread_cond_signal(&w->ended_bell);
     pthread_mutex_unlock(&w->lock);
+    if (last) free_job(j);
     return NULL;
 }
 
-static weft_status make_comms(job *j, rank_thread *t)
+/* Those that cannot be started count as failed. */
+static void start_threads(job *j)
 {
-    for (int r = 0; r < j->world->n; r++) {
-        t[r].job = j;
-        WF_TRY(wf_loop_comm_create(j->world, r, j->o, &wf_loop_backend, &t[r].comm));
-    }
-    return WEFT_OK;
-}
-
-/* How many could be started; the rest count as failed. */
-static int start_threads(job *j, rank_thread *t)
-{
-    for (int r = 0; r < j->world->n; r++) {
-        int err = pthread_create(&t[r].thread, NULL, run_rank, &t[r]);
+    loop_world *w = j->world;
+    for (int r = 0; r < w->n; r++) {
+        rank_thread *t = &j->t[r];
+        int err = pthread_create(&t->thread, NULL, run_rank, t);
         if (err) {
             char words[128];
-            snprintf(words, sizeof words, "no thread for rank %d of %d: %s", r,
-                     j->world->n, strerror(err));
-            wf_loop_abort(&t[r].comm->base, WEFT_E_NOMEM, words, 0);
-            return r;
+            snprintf(words, sizeof words, "no thread for rank %d of %d: %s", r, w->n,
+                     strerror(err));
+            wf_loop_abort(&t->comm->base, WEFT_E_NOMEM, words, 0);
+            return;
         }
-        t[r].started = 1;
+        t->started = 1;
+        j->n_started++;
     }
-    return j->world->n;
 }
 
-/* 1 when all threads have ended, 0 when some had to be left behind. */
-static int wait_for_all(loop_world *w, int n_started, double grace_s)
+/* ---- the end: lock held ------------------------------------------------------------ */
+
+/* Until all threads have ended, or the grace after a failure is over. */
+static void wait_for_all(job *j, double grace_s)
 {
-    pthread_mutex_lock(&w->lock);
-    while (w->n_ended < n_started) {
+    loop_world *w = j->world;
+    while (w->n_ended < j->n_started) {
         if (!atomic_load(&w->failed)) {
             pthread_cond_wait(&w->ended_bell, &w->lock);
             continue;
         }
         double end = w->failed_at_s + grace_s;
-        if (wf_now_s() >= end) break;
+        if (wf_now_s() >= end) return;
         struct timespec at = {.tv_sec = (time_t)end};
         at.tv_nsec = (long)((end - (double)at.tv_sec) * 1e9);
         pthread_cond_timedwait(&w->ended_bell, &w->lock, &at);
     }
-    int all = w->n_ended == n_started;
+}
+
+/* Some thread goes on: what it can reach stays until it ends. */
+static void leave_behind(job *j, char *more, size_t cap)
+{
+    j->left = 1;
+    for (int r = 0; r < j->n_started; r++) {
+        pthread_detach(j->t[r].thread);
+        if (!j->t[r].ended && !*more)
+            snprintf(more, cap, "; rank %d has not come back from computing", r);
+    }
+}
+
+static weft_status run_job(job *j, double grace_s)
+{
+    loop_world *w = j->world;
+    char more[64] = "";
+    weft_status st = WEFT_OK;
+
+    start_threads(j);
+    pthread_mutex_lock(&w->lock);
+    wait_for_all(j, grace_s);
+    if (w->n_ended < j->n_started) leave_behind(j, more, sizeof more);
+    if (atomic_load(&w->failed)) st = WF_FAIL(w->failed_status, "%s%s", w->words, more);
+    int left = j->left;
     pthread_mutex_unlock(&w->lock);
-    return all;
-}
-
-static weft_status failure_of(const loop_world *w, const char *more)
-{
-    if (!atomic_load(&((loop_world *)w)->failed)) return WEFT_OK;
-    return WF_FAIL(w->failed_status, "%s%s", w->words, more);
-}
-
-/* Some thread goes on: what it can reach must stay, so nothing is freed. */
-static weft_status leave_behind(job *j, rank_thread *t)
-{
-    char more[128] = "";
-    pthread_mutex_lock(&j->world->lock);
-    for (int r = 0; r < j->world->n; r++) {
-        if (t[r].started) pthread_detach(t[r].thread);
-        if (!t[r].ended && !*more)
-            snprintf(more, sizeof more, "; rank %d has not come back from computing",
-                     r);
-    }
-    weft_status st = failure_of(j->world, more);
-    pthread_mutex_unlock(&j->world->lock);
+    if (left) return st;
+    for (int r = 0; r < j->n_started; r++)
+        pthread_join(j->t[r].thread, NULL);
+    free_job(j);
     return st;
-}
-
-static weft_status run_threads(job *j, rank_thread *t, int *left)
-{
-    double timeout = wf_timeout_of(j->o);
-    WF_TRY(make_comms(j, t));
-    int n = start_threads(j, t);
-    if (!wait_for_all(j->world, n, timeout < grace_max_s ? timeout : grace_max_s)) {
-        *left = 1;
-        return leave_behind(j, t);
-    }
-    for (int r = 0; r < n; r++)
-        pthread_join(t[r].thread, NULL);
-    return failure_of(j->world, "");
-}
-
-static weft_status make_job(int n, const weft_comm_options *o, rank_fn *fn, void *ctx,
-                            job **out)
-{
-    job *j;
-    WF_TRY(WF_ALLOC(1, &j));
-    *j = (job){.o = o, .fn = fn, .ctx = ctx};
-    weft_status st = wf_loop_world_create(n, o, &j->world);
-    if (st != WEFT_OK) {
-        wf_free(j);
-        return st;
-    }
-    *out = j;
-    return WEFT_OK;
 }
 
 weft_status weft_loop_run(int n, const weft_comm_options *o, rank_fn *fn, void *ctx)
 {
     job *j;
-    rank_thread *t = NULL;
-    int left = 0;
-
-    WF_TRY(make_job(n, o, fn, ctx, &j));
-    weft_status st = WF_ALLOC(n, &t);
-    if (st == WEFT_OK) st = run_threads(j, t, &left);
-    if (left) return st;
-    for (int r = 0; t && r < n; r++)
-        if (t[r].comm) wf_loop_comm_destroy(t[r].comm);
-    wf_free(t);
-    wf_loop_world_destroy(j->world);
-    wf_free(j);
-    return st;
+    double timeout = wf_timeout_of(o);
+    WF_TRY(WF_ALLOC(1, &j));
+    j->fn = fn;
+    j->ctx = ctx;
+    weft_status st = make_job(n, o, j);
+    if (st != WEFT_OK) {
+        free_job(j);
+        return st;
+    }
+    return run_job(j, timeout < grace_max_s ? timeout : grace_max_s);
 }

@@ -30,7 +30,10 @@ static weft_status check_launcher(int size)
 {
     wf_launch l;
     if (!wf_launched(&l) || l.size == 0 || l.size == size) return WEFT_OK;
-    if (l.rank > 0) return WF_FAIL(WEFT_E_MISMATCH, "%s", "");
+    if (l.rank > 0) {
+        wf_sleep_s(WF_SPEAK_FIRST_S);
+        return WF_FAIL(WEFT_E_MISMATCH, "%s", "");
+    }
     return WF_FAIL(WEFT_E_MISMATCH,
                    "this weft is built with " VERSION
                    ", but %s started it: %d processes "

@@ -11,6 +11,10 @@ typedef struct wf_launch {
     int rank; /* what the launcher calls this process */
 } wf_launch;
 
+/* A launcher ends all processes when the first one fails: where every process fails by one
+ * cause, those that are not rank 0 wait this long, so that its words get out. */
+#define WF_SPEAK_FIRST_S 1.0
+
 /* 1 and *out when a launcher started this process; else 0. */
 int wf_launched(wf_launch *out);
 
