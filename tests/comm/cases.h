@@ -31,6 +31,7 @@ weft_status everyone(weft_comm *c, const char *axes, weft_group **out);
 
 /* cases_p2p.c */
 weft_status case_soup(weft_comm *c, void *ctx);
+weft_status case_many(weft_comm *c, void *ctx);
 weft_status case_same_tag_in_order(weft_comm *c, void *ctx);
 weft_status case_to_myself(weft_comm *c, void *ctx);
 weft_status case_block_is_charged_to_receiver(weft_comm *c, void *ctx);

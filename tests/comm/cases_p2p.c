@@ -4,8 +4,6 @@
 
 #include "comm/cases.h"
 
-uint64_t roll(dice *d, uint64_t n);
-
 /* ---- soup: every rank draws the same list of messages ------------------------------- */
 
 enum { SOUP = 400, MAX_BYTES = 5000, BIG_BYTES = 300000 };
@@ -260,5 +258,58 @@ weft_status case_block_is_charged_to_receiver(weft_comm *c, void *ctx)
     if (st != WEFT_OK) weft_comm_abort(c, st, weft_status_message(), 0);
     weft_arena_destroy(a);
     weft_group_destroy(all);
+    return st;
+}
+
+/* ---- many: a window of outstanding messages with any tags, asked for in any order ---- */
+
+enum { WINDOW = 1000, WINDOWS = 25 };
+
+typedef struct window {
+    int64_t out[WINDOW], in[WINDOW];
+    weft_event sent[WINDOW], got[WINDOW];
+} window;
+
+/* Different for every message between two ranks, and anything modulo 2^15. */
+static int64_t many_tag(int src, int64_t number)
+{
+    dice d = {.s = (uint64_t)(src * 1000003 + number)};
+    return (int64_t)(roll(&d, 1u << 20) << 40) + number * 32768 + (int64_t)roll(&d, 3);
+}
+
+static weft_status one_window(weft_comm *c, window *w, int64_t first, dice *d)
+{
+    int n = weft_comm_size(c), me = weft_comm_rank(c), left = (me + n - 1) % n;
+    int64_t step = 1 + 2 * (int64_t)roll(d, 200); /* with no factor of WINDOW but 5 */
+    while (step % 5 == 0)
+        step += 2;
+    for (int i = 0; i < WINDOW; i++) {
+        w->out[i] = me * 1000000 + first + i;
+        WF_TRY(weft_send(c, WEFT_FOR_ACT, (me + 1) % n, many_tag(me, first + i),
+                         &w->out[i], 8, &w->sent[i]));
+    }
+    for (int64_t k = 0; k < WINDOW; k++) {
+        int64_t i = (k * step + 17) % WINDOW;
+        WF_TRY(weft_recv(c, WEFT_FOR_ACT, left, many_tag(left, first + i), &w->in[i], 8,
+                         &w->got[i]));
+    }
+    for (int i = 0; i < WINDOW; i++) {
+        WF_TRY(weft_wait(c, &w->got[i]));
+        WF_TRY(weft_wait(c, &w->sent[i]));
+        CLAIM(w->in[i] == left * 1000000 + first + i, "message %lld is %lld",
+              (long long)(first + i), (long long)w->in[i]);
+    }
+    return WEFT_OK;
+}
+
+weft_status case_many(weft_comm *c, void *ctx)
+{
+    window *w = calloc(1, sizeof *w);
+    dice d = {.s = 5u + (uint64_t)weft_comm_rank(c)};
+    weft_status st = WEFT_OK;
+    (void)ctx;
+    for (int k = 0; k < WINDOWS && !st; k++)
+        st = one_window(c, w, k * WINDOW, &d);
+    free(w);
     return st;
 }

@@ -73,6 +73,8 @@ static weft_status make_world(const weft_comm_options *o, mpi_world *w)
         int64_t n = (int64_t)strlen(o->status_dir) + 1;
         WF_TRY(WF_ALLOC(n, &w->status_dir));
         memcpy(w->status_dir, o->status_dir, (size_t)n);
+        wf_mpi_forget_failure(
+            w); /* of an earlier run, before anybody can fail in this */
     }
     WF_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &w->control));
     return wf_mpi_listen(w);

@@ -130,6 +130,8 @@ weft_status wf_mpi_listen(mpi_world *w);
 weft_status wf_mpi_notices(mpi_comm *c);
 void wf_mpi_abort(weft_comm *comm, weft_status st, const char *message, int kill);
 void wf_mpi_stop_listening(mpi_world *w);
+/* Remove the file by which ranks agree on who prints. */
+void wf_mpi_forget_failure(const mpi_world *w);
 
 /* ---- watch.c ---- */
 typedef struct wf_watch wf_watch;

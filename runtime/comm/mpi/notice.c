@@ -20,6 +20,8 @@ enum { KILLED_STATUS = 3 };
 /* A rank that was told of a failure leaves ending the job to the rank that failed, so that
  * its words get out; and ends it itself if nothing comes of that. */
 static const double others_turn_s = 2, abort_limit_s = 5;
+/* Between printing and the end: launchers drop what they have not yet read from a rank. */
+static const double forward_s = 0.2;
 
 weft_status wf_mpi_listen(mpi_world *w)
 {
@@ -65,12 +67,24 @@ weft_status wf_mpi_notices(mpi_comm *c)
     return WF_FAIL(WEFT_E_PEER, "%s", w->first.words);
 }
 
+static void failure_file(const mpi_world *w, char *path, size_t cap)
+{
+    snprintf(path, cap, "%s/failed", w->status_dir);
+}
+
+void wf_mpi_forget_failure(const mpi_world *w)
+{
+    char path[4096];
+    failure_file(w, path, sizeof path);
+    unlink(path);
+}
+
 /* The first to fail on this host (or on this file system) prints. */
 static int may_print(const mpi_world *w)
 {
     char path[4096];
     if (!w->status_dir) return 1;
-    snprintf(path, sizeof path, "%s/failed", w->status_dir);
+    failure_file(w, path, sizeof path);
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (fd < 0) return errno != EEXIST;
     ssize_t n = write(fd, w->first.words, strlen(w->first.words));
@@ -116,6 +130,7 @@ void wf_mpi_abort(weft_comm *comm, weft_status st, const char *message, int kill
         fflush(stderr);
     }
     if (mine && owner) tell_others(w);
+    if (kill && mine) wf_sleep_s(forward_s);
     if (kill) end_job(w, mine);
 }
 
