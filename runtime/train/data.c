@@ -29,21 +29,22 @@ void weft_data_destroy(weft_data *d)
     wf_free(d);
 }
 
-weft_status wf_data_cut(weft_data *d, int64_t total, const char *what)
+weft_status wf_data_cut(weft_data *d, int64_t total, const char *flag, const char *what)
 {
     if (d->seq >= total / 2) { /* 2*(seq+1) > total, without overflow */
         if (total < 4)
             return WF_FAIL(
                 WEFT_E_INVALID,
-                "%s has %lld tokens: at least 4 are needed, one sequence of one "
+                "%s%s has %lld tokens: at least 4 are needed, one sequence of one "
                 "token to train on and one held out",
-                what, (long long)total);
+                flag, what, (long long)total);
         return WF_FAIL(
             WEFT_E_INVALID,
-            "%s has %lld tokens, too few for --seq %lld: one sequence to train "
+            "%s%s has %lld tokens, too few for --seq %lld: one sequence to train "
             "on and one held out need 2*(seq+1) tokens; the longest --seq is "
             "%lld",
-            what, (long long)total, (long long)d->seq, (long long)(total / 2 - 1));
+            flag, what, (long long)total, (long long)d->seq,
+            (long long)(total / 2 - 1));
     }
     int64_t held = total / 10 > d->seq + 1 ? total / 10 : d->seq + 1;
     d->n[WEFT_HELD_OUT] = held;

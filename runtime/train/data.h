@@ -31,6 +31,8 @@ int64_t wf_data_permute(uint64_t seed, uint64_t key, int64_t epoch, int64_t n,
 
 /* An empty object; checks --seq. */
 weft_status wf_data_new(int64_t seq, uint64_t seed, weft_data **out);
-/* Cut the tokens in the two parts; refuses fewer than 2*(seq+1). `what` names the source. */
-weft_status wf_data_cut(weft_data *d, int64_t total, const char *what);
+/* Cut the tokens in the two parts; refuses fewer than 2*(seq+1). flag ("--data " or "") and
+ * `what` name the source. */
+weft_status wf_data_cut(weft_data *d, int64_t total, const char *flag,
+                        const char *what);
 #endif

@@ -33,22 +33,24 @@ static uint32_t le32(const wf_bytes *b, int64_t at)
 static weft_status check_header(const wf_bytes *b, const struct llmc *f)
 {
     if (b->n < LLMC_HEADER)
-        return WF_FAIL(WEFT_E_INVALID,
-                       "%s: begins as a token file of llm.c (magic %lld) but has %lld "
-                       "bytes; its header alone has %d",
-                       b->name, (ll)f->magic, (ll)b->n, LLMC_HEADER);
+        return WF_FAIL(
+            WEFT_E_INVALID,
+            "--data %s: begins as a token file of llm.c (magic %lld) but has %lld "
+            "bytes; its header alone has %d",
+            b->name, (ll)f->magic, (ll)b->n, LLMC_HEADER);
     int64_t version = (int32_t)le32(b, 4), n = (int32_t)le32(b, 8);
     if (version != f->version)
         return WF_FAIL(
             WEFT_E_INVALID,
-            "%s: token file of llm.c, magic %lld version %lld: version %lld is "
+            "--data %s: token file of llm.c, magic %lld version %lld: version %lld is "
             "needed",
             b->name, (ll)f->magic, (ll)version, (ll)f->version);
     if (n < 1 || n * kind_bytes[f->kind] != b->n - LLMC_HEADER)
-        return WF_FAIL(WEFT_E_INVALID,
-                       "%s: the header counts %lld tokens of %d bytes, but %lld bytes "
-                       "follow it",
-                       b->name, (ll)n, kind_bytes[f->kind], (ll)(b->n - LLMC_HEADER));
+        return WF_FAIL(
+            WEFT_E_INVALID,
+            "--data %s: the header counts %lld tokens of %d bytes, but %lld bytes "
+            "follow it",
+            b->name, (ll)n, kind_bytes[f->kind], (ll)(b->n - LLMC_HEADER));
     return WEFT_OK;
 }
 
@@ -74,7 +76,7 @@ static weft_status detect(const wf_bytes *b, kind *k, int64_t *offset)
     if (magic >= 20240101 && magic <= 20241231)
         return WF_FAIL(
             WEFT_E_INVALID,
-            "%s: a file of llm.c, but not of tokens: magic %lld; 20240520 or "
+            "--data %s: a file of llm.c, but not of tokens: magic %lld; 20240520 or "
             "20240801 is needed",
             b->name, (ll)magic);
     *k = named_bin(b->name) ? U16 : TEXT;
@@ -82,21 +84,23 @@ static weft_status detect(const wf_bytes *b, kind *k, int64_t *offset)
     if (b->n % kind_bytes[*k])
         return WF_FAIL(
             WEFT_E_INVALID,
-            "%s: %lld bytes, an odd size; a .bin file without llm.c's header "
+            "--data %s: %lld bytes, an odd size; a .bin file without llm.c's header "
             "holds 16-bit tokens",
             b->name, (ll)b->n);
     return WEFT_OK;
 }
 
-static weft_status check_text(const wf_bytes *b)
+/* flag: "--data ", or "" for text that was in no file. */
+static weft_status check_text(const char *flag, const wf_bytes *b)
 {
     const char *nul = memchr(b->p, 0, (size_t)b->n);
 
     if (!nul) return WEFT_OK;
-    return WF_FAIL(WEFT_E_INVALID,
-                   "%s: a NUL byte at offset %lld: a binary file, where text or a .bin "
-                   "token file is needed",
-                   b->name, (ll)(nul - (const char *)b->p));
+    return WF_FAIL(
+        WEFT_E_INVALID,
+        "%s%s: a NUL byte at offset %lld: a binary file, where text or a .bin "
+        "token file is needed",
+        flag, b->name, (ll)(nul - (const char *)b->p));
 }
 
 static int64_t raw_token(const wf_bytes *b, kind k, int64_t at)
@@ -113,13 +117,15 @@ static int64_t raw_token(const wf_bytes *b, kind k, int64_t at)
 static weft_status out_of_range(const wf_bytes *b, int64_t token, int64_t i,
                                 int64_t max, int64_t limit)
 {
-    if (max >= INT32_MAX)
-        return WF_FAIL(WEFT_E_INVALID, "%s: token %lld at position %lld is past %d",
-                       b->name, (ll)token, (ll)i, INT32_MAX - 1);
-    return WF_FAIL(WEFT_E_INVALID,
-                   "%s: token %lld at position %lld is not below --vocab %lld; the "
-                   "largest in it is %lld, so --vocab %lld or more is needed",
-                   b->name, (ll)token, (ll)i, (ll)limit, (ll)max, (ll)max + 1);
+    if (token >= INT32_MAX)
+        return WF_FAIL(WEFT_E_INVALID,
+                       "--data %s: token %lld at position %lld is past %d", b->name,
+                       (ll)token, (ll)i, INT32_MAX - 1);
+    return WF_FAIL(
+        WEFT_E_INVALID,
+        "--data %s: token %lld at position %lld is not below --vocab %lld; the "
+        "largest in it is %lld, so --vocab %lld or more is needed",
+        b->name, (ll)token, (ll)i, (ll)limit, (ll)max, (ll)max + 1);
 }
 
 /* Tokens of b into d from *total on; the largest seen is kept in *max. */
@@ -158,13 +164,14 @@ static weft_status join(weft_data *d, const wf_bytes *b, int64_t vocab, joined *
     kind k;
     int64_t offset;
 
-    if (b->n == 0) return WF_FAIL(WEFT_E_INVALID, "%s: empty", b->name);
+    if (b->n == 0) return WF_FAIL(WEFT_E_INVALID, "--data %s: empty", b->name);
     WF_TRY(detect(b, &k, &offset));
-    if (k == TEXT) WF_TRY(check_text(b));
+    if (k == TEXT) WF_TRY(check_text("--data ", b));
     if (j->kind != NONE && j->kind != k)
-        return WF_FAIL(WEFT_E_INVALID,
-                       "%s holds %s and %s holds %s: all files of one kind are needed",
-                       j->first, kind_name[j->kind], b->name, kind_name[k]);
+        return WF_FAIL(
+            WEFT_E_INVALID,
+            "--data %s holds %s and %s holds %s: all files of one kind are needed",
+            j->first, kind_name[j->kind], b->name, kind_name[k]);
     if (j->kind == NONE) j->first = b->name;
     j->kind = k;
     d->wide = k == U32;
@@ -182,10 +189,10 @@ static weft_status join_file(weft_data *d, const char *path, int64_t vocab, join
 }
 
 static weft_status finish(weft_data *d, int64_t vocab, const joined *j,
-                          const char *what)
+                          const char *flag, const char *what)
 {
     d->vocab = vocab ? vocab : j->kind == TEXT ? 256 : j->max + 1;
-    return wf_data_cut(d, j->total, what);
+    return wf_data_cut(d, j->total, flag, what);
 }
 
 static weft_status read_files(weft_data *d, int n, const char *const *path,
@@ -196,8 +203,8 @@ static weft_status read_files(weft_data *d, int n, const char *const *path,
 
     for (int i = 0; i < n; i++)
         WF_TRY(join_file(d, path[i], vocab, &j));
-    snprintf(what, sizeof what, "--data (%d files)", n);
-    return finish(d, vocab, &j, n == 1 ? path[0] : what);
+    snprintf(what, sizeof what, "(%d files)", n);
+    return finish(d, vocab, &j, "--data ", n == 1 ? path[0] : what);
 }
 
 weft_status weft_data_read(int n_files, const char *const *path, int64_t seq,
@@ -227,10 +234,10 @@ static weft_status from_text(weft_data *d, const char *text, int64_t n)
     joined j = {0};
 
     if (n < 1) return WF_FAIL(WEFT_E_INVALID, "%s: empty", b.name);
-    WF_TRY(check_text(&b));
+    WF_TRY(check_text("", &b));
     j.kind = TEXT;
     WF_TRY(append(d, &b, TEXT, 0, 256, &j.total, &j.max));
-    return finish(d, 0, &j, b.name);
+    return finish(d, 0, &j, "", b.name);
 }
 
 weft_status weft_data_from_text(const char *text, int64_t n, int64_t seq, uint64_t seed,

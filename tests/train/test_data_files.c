@@ -223,7 +223,7 @@ static void text_with_a_nul_byte_is_binary(void **state)
 static void empty_and_short_files_say_what_is_needed(void **state)
 {
     const char *path = put("empty", "", 0);
-    REFUSED(read_one(path, 1, 0, &d), WEFT_E_INVALID, path, "empty");
+    REFUSED(read_one(path, 1, 0, &d), WEFT_E_INVALID, path, "--data", "empty");
     REFUSED(weft_data_from_text("", 0, 1, 1, &d), WEFT_E_INVALID, NULL, "empty");
 
     path = put("short.txt", "0123456789abcdefghi", 19);
