@@ -60,8 +60,9 @@ int main(int argc, char **argv)
     int skip = steps > 1, n = steps - skip;
     qsort(took + skip, n, sizeof *took, compare);
     double median = (took[skip + (n - 1) / 2] + took[skip + n / 2]) / 2;
-    printf("{\"peer\":\"llm.c\",\"dtype\":\"f32\",\"batch\":%d,\"seq\":%d,\"threads\":%d,"
-           "\"steps\":%d,\"step_time_s\":%.3f,\"tokens_per_s\":%.2f}\n",
-           B, T, omp_get_max_threads(), n, median, B * T / median);
+    printf(
+        "{\"peer\":\"llm.c\",\"dtype\":\"f32\",\"batch\":%d,\"seq\":%d,\"threads\":%d,"
+        "\"steps\":%d,\"step_time_s\":%.3f,\"tokens_per_s\":%.2f}\n",
+        B, T, omp_get_max_threads(), n, median, B * T / median);
     return 0;
 }
