@@ -50,6 +50,19 @@ static void forward_only_means_no_backward_anywhere(void **state)
     weft_schedule_clear(&s);
 }
 
+static void a_split_backward_frees_at_I_or_at_W_as_one_counts(void **state)
+{
+    weft_schedule s =
+        parsed("F0.0 I0.0 F1.0 I1.0 W0.0 F2.0 B2.0 W1.0\n", WEFT_PLACE_SINGLE);
+    weft_schedule_report report;
+    assert_ok(weft_schedule_check(&s, 0, &report));
+    assert_int_equal(report.peak_in_flight[0], 1);
+    assert_int_equal(report.peak_in_flight_w[0], 2);
+    assert_int_equal(report.n_compute, 8);
+    weft_schedule_report_clear(&report);
+    weft_schedule_clear(&s);
+}
+
 static void ops_of_a_cell_come_in_order(void **state)
 {
     assert_good("F0.0 R0.0 I0.0 W0.0\n", WEFT_PLACE_SINGLE);
@@ -317,6 +330,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(each_op_is_there_once),
         cmocka_unit_test(forward_only_means_no_backward_anywhere),
+        cmocka_unit_test(a_split_backward_frees_at_I_or_at_W_as_one_counts),
         cmocka_unit_test(ops_of_a_cell_come_in_order),
         cmocka_unit_test(inputs_from_the_rank_itself_come_earlier),
         cmocka_unit_test(case48_a_v_schedule_under_the_looped_placement_is_refused),

@@ -63,6 +63,29 @@ static void idle_busy_span_and_bubbles_are_what_their_names_say(void **state)
     weft_schedule_clear(&s);
 }
 
+static void the_start_skew_is_in_the_makespan_but_not_in_the_span(void **state)
+{
+    weft_schedule s = made("forward", 3, 5, 1);
+    weft_eval e = timed(&s, 1, 0);
+    assert_near(e.makespan, 7);
+    assert_near(e.span, 5);
+    weft_eval_clear(&e);
+    weft_schedule_clear(&s);
+}
+
+/* W is work of its own rank: the stage before starts when I ends. */
+static void a_weight_gradient_keeps_nobody_else_waiting(void **state)
+{
+    weft_schedule s = parsed("F0.0 I0.0 W0.0\nF0.0 I0.0 W0.0\n", WEFT_PLACE_SINGLE);
+    double dur[2 * WEFT_OP_N_COMPUTE];
+    weft_costs_uniform(&s, 1, 0, 1, 5, 0, dur);
+    weft_eval e;
+    assert_ok(weft_schedule_eval(&s, &(weft_costs){.dur = dur}, NULL, NULL, &e));
+    assert_near(e.makespan, 9); /* F F I I W */
+    weft_eval_clear(&e);
+    weft_schedule_clear(&s);
+}
+
 /* p stages in a row, one op at a time, a flush: nothing beats this. */
 static void no_single_placement_order_beats_the_lower_bound(void **state)
 {
@@ -208,6 +231,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_kind_meets_its_closed_forms_and_passes_the_check),
         cmocka_unit_test(idle_busy_span_and_bubbles_are_what_their_names_say),
+        cmocka_unit_test(the_start_skew_is_in_the_makespan_but_not_in_the_span),
+        cmocka_unit_test(a_weight_gradient_keeps_nobody_else_waiting),
         cmocka_unit_test(no_single_placement_order_beats_the_lower_bound),
         cmocka_unit_test(every_end_equals_that_of_an_independent_sweep),
         cmocka_unit_test(a_duration_per_micro_batch_overrides_the_table),

@@ -216,6 +216,25 @@ static void eval_names_an_input_that_never_comes(void **state)
     weft_schedule_clear(&s);
 }
 
+static void eval_wants_each_input_whatever_the_list_says(void **state)
+{
+    static const struct {
+        const char *ops, *words;
+    } row[] = {
+        {"F0.0 W0.0 I0.0\n", "rank 0 at W0.0 waits for I0.0 of rank 0 itself"},
+        {"F0.0 B0.0 W0.0\n", "rank 0 at W0.0 waits for B0.0 of rank 0 itself"},
+        {"R0.0 F0.0 B0.0\n", "rank 0 at R0.0 waits for F0.0 of rank 0 itself"},
+        {"F0.0 I0.0 F1.0 I2.0\n", "rank 0 at I2.0 waits for F2.0 of rank 0 itself"}};
+    double dur[WEFT_OP_N_COMPUTE] = {0};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        weft_schedule s = parsed(row[i].ops, WEFT_PLACE_SINGLE);
+        weft_eval e;
+        assert_fails(weft_schedule_eval(&s, &(weft_costs){.dur = dur}, NULL, NULL, &e),
+                     WEFT_E_INFEASIBLE, row[i].words);
+        weft_schedule_clear(&s);
+    }
+}
+
 static void a_long_cycle_is_cut_short_but_counted(void **state)
 {
     /* 40 ranks on a ring of chunks: each does chunk 1 first */
@@ -241,6 +260,7 @@ int main(void)
         cmocka_unit_test(lost_doubled_and_pointless_messages_are_refused),
         cmocka_unit_test(an_order_with_a_cycle_is_named_by_check_eval_and_lower),
         cmocka_unit_test(eval_names_an_input_that_never_comes),
+        cmocka_unit_test(eval_wants_each_input_whatever_the_list_says),
         cmocka_unit_test(a_long_cycle_is_cut_short_but_counted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
