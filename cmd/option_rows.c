@@ -136,7 +136,8 @@ static weft_status set_int(const wf_option *r, const char *label, const char *te
     WF_TRY(wf_num_i64(label, text, WF_PLAIN, &x));
     WF_TRY(check_range(r, label, (double)x));
     if (x < INT_MIN || x > INT_MAX)
-        return WF_FAIL(WEFT_E_INVALID, "%s %s does not fit an int", label, text);
+        return WF_FAIL(WEFT_E_INVALID, "%s %s is beyond %d", label, text,
+                       x < 0 ? INT_MIN : INT_MAX);
     *(int *)r->out = (int)x;
     return WEFT_OK;
 }

@@ -50,7 +50,7 @@ const char *wf_item_label(const wf_item *it, char *buf);
 /* Set the variable of an item from text; the message names the flag, or file and key. */
 weft_status wf_item_set(wf_item *it, const wf_assignment *a);
 
-/* What the variable holds now, as the user would type it; "" when nothing. */
+/* The default for --help: what the variable holds; nothing for 0, off and "". */
 void wf_item_print(const wf_item *it, weft_writer *out);
 /* The same as a member of an open JSON object; nothing for options without a value. */
 void wf_item_put_json(const wf_item *it, wf_json *j);

@@ -67,7 +67,7 @@ static weft_status require_kind(const char *kind)
                        kind);
     const char *near = wf_nearest(kind, weft_schedule_kind_count(), kind_at, NULL);
     return WF_FAIL(WEFT_E_INVALID,
-                   "there is no schedule '%.40s'%s%s%s; weft schedule list shows all",
+                   "there is no schedule '%.40s'%s%s%s weft schedule list shows all",
                    kind, near ? "; did you mean " : "", near ? near : "",
                    near ? "?" : "");
 }
@@ -133,6 +133,23 @@ static weft_status check_overlap(const wf_schedule_args *a)
                    "after the other; atomic is not in this version");
 }
 
+/* Back from the time of parts to that of full stages. */
+static void shrink(wf_schedule_result *r, double parts)
+{
+    weft_eval *e = &r->eval;
+    e->makespan /= parts;
+    e->span /= parts;
+    e->ideal /= parts;
+    for (int k = 0; k < r->s->p; k++) {
+        e->busy[k] /= parts;
+        e->idle[k] /= parts;
+    }
+    for (int64_t i = 0; i < r->trace.n; i++) {
+        r->trace.entry[i].start /= parts;
+        r->trace.entry[i].end /= parts;
+    }
+}
+
 static weft_status simulate(const wf_schedule_args *a, wf_schedule_result *r)
 {
     wf_schedule_costs c;
@@ -141,6 +158,7 @@ static weft_status simulate(const wf_schedule_args *a, wf_schedule_result *r)
     weft_status st = weft_simulate(r->s, &c.costs,
                                    wants_picture(a, r->s) ? &r->trace : NULL, &r->eval);
     snprintf(r->trace.unit, sizeof r->trace.unit, "%s", c.unit);
+    if (st == WEFT_OK && c.parts != 1) shrink(r, c.parts);
     wf_schedule_costs_clear(&c);
     return st;
 }

@@ -135,26 +135,28 @@ static weft_status complete(lists *l, const times *t)
     return same_length("--stage-tw", &l->w, l->f.n);
 }
 
-/* Times of one listed op: undo the share that a list per rank would be given. */
-static void undo_share(lists *l, const weft_schedule *s)
+/* A list by ranks where a rank has several stages is shared out by the library: undo it. */
+static void undo_share(lists *l, double parts)
 {
-    double parts = (double)weft_schedule_stages(s) / s->p;
     list *all[] = {&l->f, &l->b, &l->i, &l->w};
-    if (l->f.n != s->p || parts <= 1) return;
     for (int k = 0; k < 4; k++)
         for (int64_t i = 0; i < all[k]->n; i++)
             all[k]->x[i] *= parts;
 }
 
 static weft_status by_stage(const wf_schedule_args *a, const weft_schedule *s, units *u,
-                            const times *t, double *dur)
+                            const times *t, wf_schedule_costs *c)
 {
     lists l = {0};
+    double parts = (double)weft_schedule_stages(s) / s->p;
     weft_status st = read_lists(a, u, &l);
     if (st == WEFT_OK) st = complete(&l, t);
-    if (st == WEFT_OK && a->per_op) undo_share(&l, s);
+    if (st == WEFT_OK && l.f.n == s->p) {
+        undo_share(&l, parts);
+        if (!a->per_op) c->parts = parts;
+    }
     if (st == WEFT_OK)
-        st = weft_costs_by_stage(s, (int)l.f.n, l.f.x, l.b.x, l.i.x, l.w.x, dur);
+        st = weft_costs_by_stage(s, (int)l.f.n, l.f.x, l.b.x, l.i.x, l.w.x, c->dur);
     wf_free(l.f.x);
     wf_free(l.b.x);
     wf_free(l.i.x);
@@ -173,11 +175,12 @@ static weft_status read_costs(const wf_schedule_args *a, const weft_schedule *s,
 
     if (!lists_given) {
         WF_TRY(read_times(a, &u, &t));
-        weft_costs_uniform(s, t.f, t.b, t.i, t.w, a->per_op, c->dur);
+        weft_costs_uniform(s, t.f, t.b, t.i, t.w, 1, c->dur);
+        if (!a->per_op) c->parts = (double)weft_schedule_stages(s) / s->p;
     } else {
         units proportions = {0}; /* only ratios are taken from the scalars */
         WF_TRY(read_times(a, &proportions, &t));
-        WF_TRY(by_stage(a, s, &u, &t, c->dur));
+        WF_TRY(by_stage(a, s, &u, &t, c));
     }
     if (a->latency) WF_TRY(parse_time("--latency", a->latency, &u, &c->costs.latency));
     if (u.with && u.without)
@@ -185,6 +188,7 @@ static weft_status read_costs(const wf_schedule_args *a, const weft_schedule *s,
                        "%s has a unit of time and %s has none; give both or "
                        "neither (the defaults have none)",
                        u.with, u.without);
+    c->costs.latency *= c->parts;
     c->unit = u.with ? "s" : "";
     return WEFT_OK;
 }
@@ -192,7 +196,7 @@ static weft_status read_costs(const wf_schedule_args *a, const weft_schedule *s,
 weft_status wf_schedule_costs_read(const wf_schedule_args *a, const weft_schedule *s,
                                    wf_schedule_costs *out)
 {
-    wf_schedule_costs c = {.unit = ""};
+    wf_schedule_costs c = {.unit = "", .parts = 1};
     WF_TRY(WF_ALLOC((int64_t)s->p * s->v * WEFT_OP_N_COMPUTE, &c.dur));
     c.costs.dur = c.dur;
     weft_status st = read_costs(a, s, &c);

@@ -193,7 +193,8 @@ static weft_status write_file(const char *path, painter *paint,
     if (!path) return WEFT_OK;
     WF_TRY(wf_out_file_open(path, &file));
     weft_status st = paint(a, r, &file.out);
-    if (st == WEFT_OK) return wf_out_file_commit(&file);
+    if (st == WEFT_OK || file.out.failed)
+        return wf_out_file_commit(&file); /* names the file */
     wf_out_file_drop(&file);
     return st;
 }

@@ -150,7 +150,8 @@ weft_status wf_trace_write(const char *path, const weft_trace *t)
     wf_out_file file;
     WF_TRY(wf_out_file_open(path, &file));
     weft_status st = weft_draw_trace_event(t, &file.out);
-    if (st == WEFT_OK) return wf_out_file_commit(&file);
+    if (st == WEFT_OK || file.out.failed)
+        return wf_out_file_commit(&file); /* names the file */
     wf_out_file_drop(&file);
     return st;
 }

@@ -8,7 +8,7 @@
 WEFT_BEGIN
 
 typedef struct weft_draw_options {
-    int width;   /**< text: columns; svg: px; 0 = default (80 / 960) */
+    int width;   /**< text: columns; svg: px; 0 = 80; 960 to 1600 */
     int ascii;   /**< text: no Unicode                               */
     int color;   /**< text: ANSI colours                             */
     int step;    /**< which step of the trace; -1 = all              */

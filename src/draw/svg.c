@@ -43,9 +43,11 @@ static double row_height(const sheet *s)
 
 /* ---- measures ---------------------------------------------------------------------- */
 
+/* Wide enough for a number in the short boxes, within what a page holds. */
 static double default_width(const wf_picture *p)
 {
-    return p->short_op * (960 - LEFT - RIGHT) / p->length < 4 ? 1600 : 960;
+    double width = LEFT + RIGHT + 12 * p->length / p->short_op;
+    return width < 960 ? 960 : width > 1600 ? 1600 : floor(width);
 }
 
 static double font_size(const sheet *s)

@@ -31,7 +31,7 @@ const char *wf_svg_class(int spent)
 static rgb shade(int spent, int chunk, int n_chunks)
 {
     rgb c = fills[spent];
-    double t = n_chunks > 1 ? 0.62 * chunk / (n_chunks - 1) : 0;
+    double t = n_chunks > 1 ? 0.5 * chunk / (n_chunks - 1) : 0;
     return (rgb){(int)lround(c.r + (255 - c.r) * t), (int)lround(c.g + (255 - c.g) * t),
                  (int)lround(c.b + (255 - c.b) * t)};
 }

@@ -30,8 +30,9 @@ static double percent(double part, double whole)
 static void put_side(char which, const char *title, int measured, int step, int steps,
                      double length, shown u, weft_writer *out)
 {
-    weft_print(out, "%c  %-9s  %s: %.4g %s", which, measured ? "measured" : "predicted",
-               title, length * u.factor, u.unit);
+    weft_print(out, "%c  %-9s  %s: %.4g%s%s", which,
+               measured ? "measured" : "predicted", title, length * u.factor,
+               *u.unit ? " " : "", u.unit);
     if (steps > 1) weft_print(out, " (step %d, the median of %d)", step, steps);
     weft_print(out, "\n");
 }
@@ -92,8 +93,9 @@ static void put_busy(const weft_compare *c, shown u, weft_writer *out)
 static void put_where(const weft_compare *c, shown u, weft_writer *out)
 {
     double d = c->length_b - c->length_a;
-    weft_print(out, "\nwhere the difference of %+.4g %s (%+.1f %%) goes, b - a\n%-8s",
-               d * u.factor, u.unit, percent(d, c->length_a), "rank");
+    weft_print(out, "\nwhere the difference of %+.4g%s%s (%+.1f %%) goes, b - a\n%-8s",
+               d * u.factor, *u.unit ? " " : "", u.unit, percent(d, c->length_a),
+               "rank");
     for (int w = 0; w < WEFT_N_SPENT; w++)
         if (is_spent(c, w)) weft_print(out, " %11s", weft_spent_name((weft_spent)w));
     weft_print(out, "\n");

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TEST_CMD_H
+#define TEST_CMD_H
+#include "cmd/run.h"
+
+extern const struct CMUnitTest option_tests[], schedule_tests[], mesh_tests[],
+    compare_tests[], doctor_tests[];
+extern const int n_option_tests, n_schedule_tests, n_mesh_tests, n_compare_tests,
+    n_doctor_tests;
+#endif

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/test_cmd.h"
+
+/* Rows of lessons/numbers.csv that schedule answers: id, words, makespan, bubble of total,
+ * peak on rank 0. */
+static void lesson_rows_come_out_of_the_command(void **state)
+{
+    static const struct {
+        const char *id, *words;
+        double makespan, bubble;
+        int peak;
+    } row[] = {{"L01", "gpipe -p 4 -m 4", 21, 3 / 7.0, 4},
+               {"L01", "1f1b -p 4 -m 4", 21, 3 / 7.0, 4},
+               {"L09", "1f1b -p 8 -m 24", 93, 7 / 31.0, 8},
+               {"L10", "1f1b -p 8 -m 128", 405, 7 / 135.0, 8},
+               {"L11", "gpipe -p 8 -m 16", 69, 7 / 23.0, 16},
+               {"L19", "gpipe -p 4 -m 12", 45, 9 / 45.0, 12},
+               {"L20", "1f1b -p 4 -m 12", 45, 9 / 45.0, 4},
+               {"L21", "interleaved -p 4 -m 12 -v 3", 39, 3 / 39.0, 15},
+               {"L29", "1f1b -p 8 -m 256", 789, 7 / 263.0, 8},
+               {"L34", "1f1b -p 4 -m 128", 393, 3 / 131.0, 4},
+               {"L40", "gpipe -p 6 -m 18", 69, 5 / 23.0, 18},
+               {"L40", "1f1b -p 6 -m 18", 69, 5 / 23.0, 6},
+               {"L40", "interleaved -p 6 -m 18 -v 2", 61.5, 5 / 41.0, 17},
+               {"L51", "interleaved -p 4 -m 8 -v 2", 28.5, 9 / 57.0, 11}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        json_t *j = weft_json("schedule %s --json", row[i].words);
+        int peak = (int)json_integer_value(
+            json_array_get(json_object_get(j, "peak_in_flight"), 0));
+        if (number(j, "makespan") != row[i].makespan ||
+            fabs(number(j, "bubble_of_total") - row[i].bubble) > 1e-12 ||
+            peak != row[i].peak)
+            fail_msg("%s %s: makespan %g, bubble %g, peak %d", row[i].id, row[i].words,
+                     number(j, "makespan"), number(j, "bubble_of_total"), peak);
+        json_decref(j);
+    }
+}
+
+static void json_has_exactly_the_promised_keys(void **state)
+{
+    static const char *const keys[] = {"kind",
+                                       "p",
+                                       "m",
+                                       "v",
+                                       "group",
+                                       "placement",
+                                       "makespan",
+                                       "span",
+                                       "ideal",
+                                       "bubble_of_total",
+                                       "bubble_of_ideal",
+                                       "idle",
+                                       "peak_in_flight",
+                                       "peak_in_flight_w",
+                                       "weight_copies",
+                                       "p2p_messages",
+                                       "ops"};
+    json_t *j = weft_json("schedule 1f1b -p 2 -m 3 --json --ops");
+    assert_int_equal(json_object_size(j), 17);
+    for (int i = 0; i < 17; i++)
+        assert_non_null(json_object_get(j, keys[i]));
+    const json_t *rank1 = json_array_get(json_object_get(j, "ops"), 1);
+    assert_string_equal(json_string_value(json_array_get(rank1, 1)), "B0.0");
+    assert_true(number(j, "bubble_of_ideal") ==
+                number(j, "makespan") / number(j, "ideal") - 1);
+    json_decref(j);
+    j = weft_json("schedule 1f1b -p 2 -m 3 --json");
+    assert_int_equal(json_object_size(j), 16);
+    json_decref(j);
+}
+
+static void costs_are_of_a_full_stage_or_of_one_op(void **state)
+{
+    static const struct {
+        const char *words;
+        double makespan;
+    } row[] = {
+        {"1f1b -p 4 -m 8 --tf 2 --tb 3", 11 * 5},
+        {"interleaved -p 4 -m 4 -v 2 --tf 2 --tb 4", (4 + 1.5) * 6},
+        {"interleaved -p 4 -m 4 -v 2 --tf 2 --tb 4 --per-op", 2 * (4 + 1.5) * 6},
+        {"gpipe -p 4 -m 4 --tf 1ms --tb 2ms", 0.021},
+        {"1f1b -p 4 -m 8 --tf 1 --ti 2 --tw 3", 11 * 6},
+        {"gpipe -p 3 -m 2 --tf 1 --tb 2 --latency 0.25", 4 * 3 + 4 * 0.25},
+        {"gpipe -p 2 -m 2 --stage-tf 1,2 --stage-tb 2,4", 1 + 2 * 2 + 2 * 4 + 2},
+        {"gpipe -p 2 -m 2 --stage-tf 1,2", 1 + 2 * 2 + 2 * 4 + 2},
+        {"gpipe -p 2 -m 2 --stage-tb 2,4", 1 + 2 * 2 + 2 * 4 + 2},
+        {"interleaved -p 2 -m 2 -v 2 --stage-tf 1,1", (2 + 0.5) * 3},
+        {"interleaved -p 2 -m 2 -v 2 --stage-tf 0.5,0.5,0.5,0.5", (2 + 0.5) * 3}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        json_t *j = weft_json("schedule %s --json", row[i].words);
+        if (fabs(number(j, "makespan") - row[i].makespan) > 1e-12)
+            fail_msg("%s: %.17g, not %.17g", row[i].words, number(j, "makespan"),
+                     row[i].makespan);
+        json_decref(j);
+    }
+}
+
+static void bad_costs_are_refused_in_words(void **state)
+{
+    refuses(2, "--tf: nan is not finite", "schedule 1f1b -p 2 -m 2 --tf nan");
+    refuses(2, "--tb -1: a time is at least 0", "schedule 1f1b -p 2 -m 2 --tb -1");
+    refuses(2, "--tf has a unit of time and --tb has none",
+            "schedule 1f1b -p 2 -m 2 --tf 2ms --tb 3");
+    refuses(2, "3 times per stage, 2 are needed",
+            "schedule 1f1b -p 2 -m 2 --stage-tf 1,2,3");
+    refuses(2, "--stage-tb has 1 times, another list has 2",
+            "schedule 1f1b -p 2 -m 2 --stage-tf 1,2 --stage-tb 1");
+    refuses(2, "--stage-tf: a value is missing",
+            "schedule 1f1b -p 2 -m 2 --stage-tf 1,");
+    refuses(2, "need --stage-tf", "schedule 1f1b -p 2 -m 2 --stage-ti 1,1");
+}
+
+static void shapes_that_cannot_be_are_refused_with_flag_and_number(void **state)
+{
+    refuses(2, "needs -p (ranks) and -m", "schedule 1f1b -p 4");
+    refuses(2, "-p 0", "schedule 1f1b -p 0 -m 4");
+    refuses(2, "-p 4097", "schedule 1f1b -p 4097 -m 4");
+    refuses(2, "-m 0", "schedule 1f1b -p 4 -m 0");
+    refuses(2, "-v 2", "schedule 1f1b -p 4 -m 4 -v 2");
+    refuses(2, "did you mean 1f1b?", "schedule 1f1d -p 4 -m 4");
+    refuses(2, "zb-h1 is not in this version", "schedule zb-h1 -p 4 -m 4");
+    refuses(2, "a kind is missing", "schedule");
+    refuses(2, "--placement belongs to check and sim",
+            "schedule 1f1b -p 4 -m 4 --placement v");
+}
+
+static void list_names_every_kind(void **state)
+{
+    json_t *j = weft_json("schedule list --json");
+    result r = weft("schedule list");
+    assert_true(json_array_size(j) >= 4);
+    for (size_t i = 0; i < json_array_size(j); i++) {
+        const char *name =
+            json_string_value(json_object_get(json_array_get(j, i), "name"));
+        assert_non_null(strstr(r.out, name));
+    }
+    done(&r);
+    json_decref(j);
+}
+
+static void a_written_schedule_checks_and_simulates_to_the_same(void **state)
+{
+    static const char *const shape[] = {"gpipe -p 4 -m 6", "1f1b -p 3 -m 7",
+                                        "interleaved -p 2 -m 4 -v 3"};
+    static const char *const place[] = {"single", "single", "loop"};
+    for (int i = 0; i < 3; i++) {
+        json_t *a = weft_json("schedule %s --json --csv s.csv", shape[i]);
+        result ops = weft("schedule %s --ops", shape[i]);
+        write_text("s.txt", ops.out);
+        done(&ops);
+        for (int k = 0; k < 2; k++) {
+            json_t *b = weft_json("schedule sim %s --placement %s --json",
+                                  k ? "s.csv" : "s.txt", place[i]);
+            json_t *c = weft_json("schedule check %s --placement %s --json",
+                                  k ? "s.csv" : "s.txt", place[i]);
+            assert_true(json_is_true(json_object_get(c, "ok")));
+            assert_true(number(a, "makespan") == number(b, "makespan"));
+            assert_true(json_equal(json_object_get(a, "peak_in_flight"),
+                                   json_object_get(b, "peak_in_flight")));
+            assert_true(number(a, "p2p_messages") == number(c, "p2p_messages"));
+            json_decref(b);
+            json_decref(c);
+        }
+        json_decref(a);
+    }
+}
+
+static void a_broken_schedule_is_status_1_and_a_broken_file_status_2(void **state)
+{
+    write_text("dead.txt", "B0.0 F0.0\nF0.0 B0.0\n");
+    refuses(1, "rank 0", "schedule check dead.txt");
+    result r = weft("schedule check dead.txt --json");
+    assert_int_equal(r.rc, 1);
+    json_t *j = json_loads(r.out, 0, NULL);
+    assert_true(json_is_false(json_object_get(j, "ok")));
+    assert_true(json_is_string(json_object_get(j, "error")));
+    json_decref(j);
+    done(&r);
+    refuses(1, "rank 0", "schedule sim dead.txt");
+    write_text("empty.txt", "");
+    refuses(2, "empty.txt:", "schedule check empty.txt");
+    write_text("binary.txt", "\x7f\x45\x4c\x46\x02\xff\xfe\x01");
+    refuses(2, "binary.txt: line 1 column 1", "schedule check binary.txt");
+    refuses(2, "cannot be read", "schedule check nowhere.txt");
+    refuses(2, "needs a FILE", "schedule check");
+    refuses(2, "come from the file", "schedule check dead.txt -p 2");
+    write_text("pair.txt", "F0.0 F1.0& B0.0 B1.0\n");
+    refuses(2, "--overlap serial", "schedule sim pair.txt");
+}
+
+static void files_appear_whole_or_not_at_all(void **state)
+{
+    write_text("keep.svg", "old");
+    refuses(2, "not-there/x.svg cannot be written",
+            "schedule 1f1b -p 2 -m 2 --summary --svg not-there/x.svg");
+    refuses(2, "/dev/full cannot be written",
+            "schedule 1f1b -p 2 -m 2 --svg /dev/full");
+    refuses(2, "-v 2", "schedule 1f1b -p 2 -m 2 -v 2 --svg keep.svg");
+    char *text = read_text("keep.svg");
+    assert_string_equal(text, "old");
+    free(text);
+    result r = weft("schedule 1f1b -p 2 -m 2 --summary --svg keep.svg");
+    assert_int_equal(r.rc, 0);
+    done(&r);
+    assert_int_equal(system("test \"$(ls -a | grep -c svg)\" = 1"),
+                     0); /* no temporary one */
+    text = read_text("keep.svg");
+    assert_int_equal(strncmp(text, "<svg ", 5), 0);
+    assert_string_equal(text + strlen(text) - 7, "</svg>\n");
+    free(text);
+}
+
+static void the_timeline_is_drawn_with_and_without_unicode(void **state)
+{
+    result r = weft("schedule 1f1b -p 2 -m 2");
+    assert_non_null(strstr(r.out, "rank 1 │···F0 B0─── F1 B1─── ······│"));
+    done(&r);
+    r = weft("schedule 1f1b -p 2 -m 2 --ascii");
+    assert_non_null(strstr(r.out, "rank 1 |...F0 B0--- F1 B1--- ......|"));
+    assert_null(strchr(r.out, '\033'));
+    done(&r);
+}
+
+const struct CMUnitTest schedule_tests[] = {
+    cmocka_unit_test(lesson_rows_come_out_of_the_command),
+    cmocka_unit_test(json_has_exactly_the_promised_keys),
+    cmocka_unit_test(costs_are_of_a_full_stage_or_of_one_op),
+    cmocka_unit_test(bad_costs_are_refused_in_words),
+    cmocka_unit_test(shapes_that_cannot_be_are_refused_with_flag_and_number),
+    cmocka_unit_test(list_names_every_kind),
+    cmocka_unit_test(a_written_schedule_checks_and_simulates_to_the_same),
+    cmocka_unit_test(a_broken_schedule_is_status_1_and_a_broken_file_status_2),
+    cmocka_unit_test(files_appear_whole_or_not_at_all),
+    cmocka_unit_test(the_timeline_is_drawn_with_and_without_unicode),
+};
+const int n_schedule_tests = sizeof schedule_tests / sizeof *schedule_tests;
