@@ -40,6 +40,7 @@ weft_status wf_train_log_step(wf_train *t, const weft_step_result *r, double hel
                               double peak, int64_t memory);
 void wf_train_progress(const wf_train *t, const weft_step_result *r, double peak,
                        int64_t memory, double elapsed_s);
+void wf_train_held_out(const wf_train *t, int64_t steps, double loss);
 void wf_train_verified(const wf_train *t, const weft_verify_report *r);
 void wf_train_sample(const wf_train *t, const int32_t *tokens, int64_t n_prompt,
                      int64_t n);

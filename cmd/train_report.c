@@ -116,6 +116,14 @@ void wf_train_progress(const wf_train *t, const weft_step_result *r, double peak
            (double)memory / 1e6, left);
 }
 
+void wf_train_held_out(const wf_train *t, int64_t steps, double loss)
+{
+    printf("after step %lld: held-out loss %.4f nats per token (%s the text's bigram "
+           "entropy, "
+           "%.4f)\n",
+           (long long)steps, loss, loss < t->bigram ? "below" : "above", t->bigram);
+}
+
 static void put_ranks(const wf_train *t, const weft_mesh *mesh, wf_json *j)
 {
     int world = weft_mesh_world(mesh);
