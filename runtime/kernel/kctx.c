@@ -80,6 +80,7 @@ weft_status weft_kctx_create(weft_backend b, int threads, weft_arena *arena,
         return WF_FAIL(WEFT_E_INVALID, "%d threads a rank: 1 or more", threads);
     if (n == 0) return refuse(b);
     WF_TRY(WF_ALLOC(1, &k));
+    k->asked = b;
     k->threads = threads;
     k->arena = arena;
     for (int i = 0; i < n; i++) {

@@ -50,6 +50,7 @@ typedef struct wf_kernels {
 
 struct weft_kctx {
     wf_kernels table[WEFT_N_DTYPES];
+    weft_backend asked;
     int threads;
     weft_arena *arena;        /* TEMP only */
     struct wf_onednn *onednn; /* stream and primitives of this rank thread, or NULL */

@@ -21,12 +21,15 @@ typedef struct weft_kctx weft_kctx;
 typedef enum weft_backend { WEFT_BACKEND_AUTO, WEFT_BACKEND_REF, WEFT_BACKEND_BLAS, WEFT_BACKEND_ONEDNN } weft_backend;
 
 /** Call on the thread that will use it. threads >= 1: OpenMP threads of this rank.
- *  AUTO: f64 GEMM blas, f32 and bf16 GEMM onednn (blas for f32 if absent), rest ref.
+ *  REF: plain loops, one thread. Any other: f32 and bf16 kernels in vectors (the best set
+ *  this CPU runs), f64 kernels by ref. BLAS: GEMM of f64 and f32, and of bf16 by way of f32.
+ *  ONEDNN: as BLAS where this build has it, but GEMM of f32 and bf16 by oneDNN. AUTO: as
+ *  ONEDNN, but f32 GEMM without a batch by BLAS, which is faster there.
  *  Asking for a back end that this build lacks fails and names those it has. */
 WEFT_API WEFT_MUST_CHECK weft_status weft_kctx_create(weft_backend b, int threads,
                                                       weft_arena *arena, weft_kctx **out);
 WEFT_API void weft_kctx_destroy(weft_kctx *k);
-WEFT_API const char *weft_kctx_describe(const weft_kctx *k); /**< "onednn 2.6.3 (amx_bf16), openblas 0.3.21, 2 threads" */
+WEFT_API const char *weft_kctx_describe(const weft_kctx *k); /**< "avx512 loops, openblas 0.3.21, onednn 2.6.3 (amx_bf16), 2 threads" */
 
 /**
  * C = alpha * op(A) op(B) + beta * C, for each of `batch` matrices.

@@ -25,6 +25,8 @@ enum { WF_MATMULS = 512, WF_MATMUL_SLOTS = 2 * WF_MATMULS };
 struct wf_onednn {
     dnnl_engine_t engine;
     dnnl_stream_t stream;
+    __typeof__(weft_k_gemm)
+        *single_f32; /* who serves one f32 product, or NULL: we do */
     int64_t n_matmuls;
     wf_matmul_key keys[WF_MATMUL_SLOTS];
     wf_matmul matmuls[WF_MATMUL_SLOTS]; /* primitive NULL: free slot */
