@@ -65,9 +65,12 @@ static weft_status run(walk *w, int rank)
         if (s->lowered && step.op->kind >= WEFT_OP_N_COMPUTE) continue;
         if (!wf_op_in_range(s, step.op)) return wf_op_fail(s, rank, i);
         step.cell = wf_cell(s, rank, step.op->chunk, step.op->micro);
-        w->at[rank] = i;
-        w->want[rank] = missing(w, &step);
-        if (w->want[rank] >= 0) return WEFT_OK;
+        int64_t want = missing(w, &step);
+        if (want >= 0) {
+            w->at[rank] = i;
+            w->want[rank] = want;
+            return WEFT_OK;
+        }
         if (w->fn) WF_TRY(w->fn(w->ctx, &step));
         w->done[step.cell] |= (uint8_t)(1 << step.op->kind);
         wake(w, &step);
