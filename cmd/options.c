@@ -123,9 +123,9 @@ static weft_status copy_words(wf_arg_store *s, int argc, char **argv)
     WF_TRY(WF_ALLOC(argc + 1, &s->argv));
     for (int i = 0; i < argc; i++) {
         static const wf_arg_store no_items;
+        s->argc = i + 1; /* a word that is refused is freed as well */
         WF_TRY(normalise(only_words ? &no_items : s, argv[i], &s->argv[i]));
         if (!strcmp(argv[i], "--")) only_words = 1;
-        s->argc = i + 1;
     }
     return WEFT_OK;
 }

@@ -163,12 +163,18 @@ static weft_status simulate(const wf_schedule_args *a, wf_schedule_result *r)
     return st;
 }
 
+static int is_stdout(const char *path)
+{
+    return path && !strcmp(path, "-");
+}
+
 static weft_status report(const wf_schedule_args *a, wf_schedule_result *r)
 {
     weft_writer out = wf_stdout_writer();
     WF_TRY(weft_schedule_check(r->s, a->outstanding, &r->report));
     WF_TRY(simulate(a, r));
     WF_TRY(wf_schedule_report_files(a, r));
+    if (is_stdout(a->svg) || is_stdout(a->trace) || is_stdout(a->csv)) return WEFT_OK;
     return a->json ? wf_schedule_report_json(a, r, &out)
                    : wf_schedule_report_text(a, r, &out);
 }
