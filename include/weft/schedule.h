@@ -177,7 +177,7 @@ WEFT_API void weft_schedule_report_clear(weft_schedule_report *r);
 
 /** Durations and links. Zeroed fields mean zero cost. */
 typedef struct weft_costs {
-    /** [p][v][WEFT_OP_N_COMPUTE] duration of one op; required. */
+    /** [p][v][WEFT_OP_N_COMPUTE] duration of one op; may be NULL with dur_at */
     const double *dur;
     double latency; /**< added to every value that crosses ranks (non-blocking link) */
     /** optional: overrides dur, per micro-batch */
@@ -200,9 +200,9 @@ typedef struct weft_eval {
  * its inputs are there. ideal = max over ranks of busy; span = max over ranks of
  * (last end - first start). O(ops). Communication ops are passed over: a lowered
  * schedule takes what its unlowered form takes. A pair ('&') runs one after the other.
- * @return WEFT_OK; WEFT_E_INFEASIBLE with the blocked ops if the order deadlocks;
- *         WEFT_E_INVALID for an op out of range or a duration that is negative or not
- *         finite.
+ * @return WEFT_OK; WEFT_E_INFEASIBLE with the blocked ops if the order deadlocks, or
+ *         for an op out of range; WEFT_E_INVALID for a broken shape or a duration that
+ *         is negative or not finite.
  */
 WEFT_API WEFT_MUST_CHECK weft_status weft_schedule_eval(const weft_schedule *s,
                                                         const weft_costs *costs,
