@@ -89,8 +89,7 @@ static weft_status report_step(rank *r, const weft_step_result *s, double loss,
     if (!r->first) return WEFT_OK;
     if (due(t->log_interval, s->step, t->iters) || s->step == 0)
         wf_train_progress(t, s, r->peak, memory, weft_now_s() - r->start_s);
-    if (!isnan(loss))
-        printf("step %lld: held-out loss %.4f\n", (long long)s->step + 1, loss);
+    if (!isnan(loss)) wf_train_held_out(t, s->step + 1, loss);
     fflush(stdout);
     return t->log ? wf_train_log_step(r->t, s, loss, r->peak, memory) : WEFT_OK;
 }
