@@ -30,7 +30,8 @@ typedef struct sheet {
     double width, per_unit;         /* px of the page, px per unit of time */
     double bar, strip, memory, gap; /* heights */
     int dense;
-    int peak; /* of all ranks; 0: no curve */
+    int waits, messages; /* boxes of waiting, of send and receive lanes */
+    int peak;            /* of all ranks; 0: no curve */
     double letters[WEFT_SPENT_R +
                    1]; /* font size when all boxes of a kind fit their names */
     wf_level *level;
@@ -76,14 +77,23 @@ static void choose_letters(sheet *s)
     }
 }
 
+static int is_message(const wf_box *b)
+{
+    return b->lane == WEFT_LANE_SEND || b->lane == WEFT_LANE_RECV;
+}
+
 static void measure_rows(sheet *s)
 {
     int n = s->p->n_ranks, strip = 0;
-    for (int64_t i = 0; i < s->p->n; i++)
-        strip |= s->p->box[i].lane != WEFT_LANE_COMPUTE;
+    for (int64_t i = 0; i < s->p->n; i++) {
+        const wf_box *b = &s->p->box[i];
+        strip |= b->lane != WEFT_LANE_COMPUTE;
+        s->messages |= is_message(b);
+        s->waits |= b->spent == WEFT_SPENT_WAIT && !is_message(b);
+    }
     s->bar = n <= 8 ? 26 : n <= 16 ? 20 : n <= 32 ? 14 : 10;
     s->strip = strip ? STRIP : 0;
-    s->memory = !s->peak ? 0 : n <= 8 ? 22 : n <= 16 ? 14 : n <= 32 ? 9 : 6;
+    s->memory = !s->peak ? 0 : n <= 8 ? 22 : n <= 16 ? 14 : n <= 32 ? 9 : 8;
     s->gap = n <= 8 ? 8 : n <= 32 ? 5 : 3;
 }
 
@@ -151,7 +161,7 @@ static void put_rect(const sheet *s, const wf_box *b, double y, double height)
 
     weft_print(s->out, "<rect id=\"");
     put_id(s, b);
-    weft_print(s->out, "\" class=\"%s", wf_svg_class(b->spent));
+    weft_print(s->out, "\" class=\"%s", is_message(b) ? "msg" : wf_svg_class(b->spent));
     if (!b->e->label && b->e->op.chunk) weft_print(s->out, " c%d", b->e->op.chunk);
     weft_print(s->out, "\" x=\"%s\" y=\"%s\" width=\"%s\" height=\"%s\"",
                wf_svg_number(left + inset, x), wf_svg_number(y, yy),
@@ -336,15 +346,16 @@ static double put_swatch(const sheet *s, double x, double y, const char *class,
 static void put_legend(const sheet *s, double y)
 {
     static const char *const words[] = {
-        "F forward",         "B backward",  "I input gradient",
-        "W weight gradient", "R recompute", "optimizer",
-        "other work",        "collective",  "waiting"};
+        "F forward",   "B backward", "I input gradient", "W weight gradient",
+        "R recompute", "optimizer",  "other work",       "collective"};
     const wf_picture *p = s->p;
     double x = LEFT;
 
     weft_print(s->out, "<g id=\"legend\">\n");
-    for (int w = 0; w < WEFT_N_SPENT; w++)
+    for (int w = 0; w < WEFT_SPENT_WAIT; w++)
         if (p->spent >> w & 1) x = put_swatch(s, x, y, wf_svg_class(w), words[w]);
+    if (s->waits) x = put_swatch(s, x, y, wf_svg_class(WEFT_SPENT_WAIT), "waiting");
+    if (s->messages) x = put_swatch(s, x, y, "msg", "message");
     if (s->dense) x = put_swatch(s, x, y, wf_svg_class(WEFT_N_SPENT), "several");
     for (int c = 0; c < p->n_chunks && p->n_chunks > 1 && c < 8; c++) {
         char class[16], name[16];

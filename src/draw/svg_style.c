@@ -49,7 +49,7 @@ static const char sheet[] =
     ".title{font-size:15px;font-weight:600}.sub,.legend{font-size:12px}\n"
     ".name{font-size:12px;text-anchor:end}.tick{font-size:11px;text-anchor:middle;"
     "fill:#57606a}\n"
-    ".side{font-size:11px;fill:#57606a}\n"
+    ".msg{fill:#2f8fb8}.side{font-size:11px;fill:#57606a}\n"
     ".mem{fill:#9aa7b5;fill-opacity:.35;stroke:#6b7885;stroke-width:1}\n"
     ".mem.thin{stroke:none;fill-opacity:.7}\n"
     ".label{text-anchor:middle;pointer-events:none;fill:#ffffff}.label.d{fill:#1c1f23}"

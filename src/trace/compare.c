@@ -124,7 +124,8 @@ static void name_op(const item *x, double a, double b, weft_compare_op *out)
 static void note_worst(weft_compare *c, const item *x, double a, double b)
 {
     int at = c->n_worst;
-    while (at > 0 && fabs(c->worst[at - 1].b - c->worst[at - 1].a) < fabs(b - a))
+    double d = fabs(b - a) * (1 - 1e-9); /* equal ones stay in order despite rounding */
+    while (at > 0 && fabs(c->worst[at - 1].b - c->worst[at - 1].a) < d)
         at--;
     if (at >= WORST || a == b) return;
     int move = (c->n_worst < WORST ? c->n_worst : WORST - 1) - at;

@@ -89,6 +89,12 @@ static void put_busy(const weft_compare *c, shown u, weft_writer *out)
     }
 }
 
+/* A difference that is only the rounding of sums is none. */
+static double tidy(double x, double length)
+{
+    return fabs(x) < 1e-9 * length ? 0 : x;
+}
+
 /* Each row sums to the difference of the step lengths. */
 static void put_where(const weft_compare *c, shown u, weft_writer *out)
 {
@@ -104,7 +110,8 @@ static void put_where(const weft_compare *c, shown u, weft_writer *out)
         for (int w = 0; w < WEFT_N_SPENT; w++)
             if (is_spent(c, w))
                 weft_print(out, " %+11.4g",
-                           (c->rank[r].b[w] - c->rank[r].a[w]) * u.factor);
+                           tidy(c->rank[r].b[w] - c->rank[r].a[w], c->length_b) *
+                               u.factor);
         weft_print(out, "\n");
     }
 }
