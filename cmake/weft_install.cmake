@@ -27,7 +27,7 @@ weft_pc_folder(WEFT_PC_LIBDIR "${CMAKE_INSTALL_LIBDIR}")
 function(weft_install_pc name)
   set(values "")
   foreach(var PROJECT_VERSION WEFT_PC_INCLUDEDIR WEFT_PC_LIBDIR
-              WEFT_PC_REQUIRES WEFT_PC_LIBS)
+              WEFT_PC_LIBS)
     string(APPEND values "set(${var} [==[${${var}}]==])\n")
   endforeach()
   install(CODE "${values}configure_file([==[${CMAKE_SOURCE_DIR}/cmake/${name}.pc.in]==]
@@ -38,17 +38,17 @@ endfunction()
 
 weft_install_pc(weft)
 if(WEFT_RUN)
-  # For a static link only. MPI is not here: compile with mpicc, or add its own .pc file.
-  set(WEFT_PC_REQUIRES "hwloc jansson libxxhash")
+  # What a static link of ours takes besides; those libraries themselves are shared. MPI is
+  # not here: compile with mpicc, or add its own .pc file.
   set(WEFT_PC_LIBS "-lpthread -lm")
   if(WEFT_BLAS)
-    string(APPEND WEFT_PC_REQUIRES " openblas")
+    string(PREPEND WEFT_PC_LIBS "-lopenblas ")
   endif()
   if(WEFT_ONEDNN)
     string(PREPEND WEFT_PC_LIBS "-ldnnl ")
   endif()
   if(WEFT_OPENMP)
-    string(APPEND WEFT_PC_LIBS " -lgomp")
+    string(PREPEND WEFT_PC_LIBS "-lgomp ")
   endif()
   weft_install_pc(weft-run)
 endif()

@@ -20,5 +20,6 @@ offers --svg "$2" schedule 1f1b --s
 offers --json "$2" mesh --
 offers interleaved "$2" schedule in
 offers check "$2" schedule ch
-cd "$1"
-offers README.md "$2" compare READ
+COMP_WORDS=("$2" compare REA) COMP_CWORD=2 COMPREPLY=()
+_weft
+[ ${#COMPREPLY[@]} = 0 ] || { echo "no file names for weft compare"; exit 1; }
