@@ -112,9 +112,13 @@ static void fill_constant(const weft_chunk *c, weft_param *p, double x)
 
 static void add_one(const weft_chunk *c, weft_param *p)
 {
+    uint16_t *half = p->w;
+
     for (int64_t i = 0; i < p->count; i++) {
         if (c->sh.t == WEFT_F64) ((double *)p->w)[i] += 1;
         if (c->sh.t == WEFT_F32) ((float *)p->w)[i] += 1;
+        if (c->sh.t == WEFT_BF16)
+            half[i] = weft_bf16_from_f32(weft_bf16_to_f32(half[i]) + 1);
     }
 }
 

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What this executor cannot run it refuses by name, before anything starts. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include <weft/run/exec.h>
+
+#include "claim.h"
+
+static void refused(const char *ops, weft_placement_kind placement, const char *words)
+{
+    weft_arch arch;
+    weft_schedule s;
+    weft_exec *e = NULL;
+    int rank[2] = {0, 1};
+
+    MUST(weft_arch_parse("layers=1,hidden=4,heads=1,vocab=4,positions=4", &arch));
+    MUST(weft_schedule_read(ops, (int64_t)strlen(ops), placement, &s));
+    weft_chunk c = {.cfg = {.arch = &arch, .batch = 1, .seq = 2}};
+    weft_exec_config x = {.schedule = &s, .chunk = &c, .comm_rank = rank};
+    assert_int_equal(weft_exec_create(&x, &e), WEFT_E_INVALID);
+    assert_null(e);
+    if (!strstr(weft_status_message(), words))
+        fail_msg("\"%s\" lacks \"%s\"", weft_status_message(), words);
+    weft_schedule_clear(&s);
+}
+
+static void a_backward_in_two_parts_is_refused_by_its_letter(void **state)
+{
+    (void)state;
+    refused("F0.0 I0.0 W0.0\n", WEFT_PLACE_SINGLE, "an op I");
+}
+
+static void a_v_placement_is_refused(void **state)
+{
+    (void)state;
+    refused("F0.0 F0.1 B0.1 B0.0\n", WEFT_PLACE_V, "placements single and loop");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_backward_in_two_parts_is_refused_by_its_letter),
+        cmocka_unit_test(a_v_placement_is_refused)};
+    return cmocka_run_group_tests_name("what the executor refuses", tests, NULL, NULL);
+}
