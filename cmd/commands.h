@@ -13,7 +13,8 @@ int wf_cmd_schedule(int argc, char **argv);
 int wf_cmd_mesh(int argc, char **argv);
 int wf_cmd_compare(int argc, char **argv);
 int wf_cmd_doctor(int argc, char **argv);
-/* In builds with libweft-run (WEFT_HAVE_TRAIN, WEFT_HAVE_VERIFY, WEFT_HAVE_GENERATE). */
+/* In builds with libweft-run (WEFT_HAVE_TRAIN, WEFT_HAVE_VERIFY,
+ * WEFT_HAVE_GENERATE). */
 int wf_cmd_train(int argc, char **argv);
 int wf_cmd_verify(int argc, char **argv);
 int wf_cmd_generate(int argc, char **argv);

@@ -2,6 +2,7 @@
 /* Inside `weft doctor`: findings, and the checks that make them. */
 #ifndef WF_CMD_DOCTOR_H
 #define WF_CMD_DOCTOR_H
+#include <weft/export.h>
 
 typedef enum wf_level {
     WF_LEVEL_OK,
@@ -28,8 +29,8 @@ typedef struct wf_doctor {
 
 /* Add a finding; `fix` is a format too, NULL: nothing to do. */
 void wf_found(wf_doctor *d, const char *name, wf_level level, const char *fmt, ...)
-    __attribute__((format(printf, 4, 5)));
-void wf_fix(wf_doctor *d, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+    WEFT_PRINTF(4, 5);
+void wf_fix(wf_doctor *d, const char *fmt, ...) WEFT_PRINTF(2, 3);
 
 /* CPUs this process may use. */
 int wf_allowed_cpus(void);

@@ -16,7 +16,7 @@
 
 #include "cmd/doctor.h"
 
-/* ---- CPUs -------------------------------------------------------------------------- */
+/* ---- CPUs ----------------------------------------------------------------------- */
 
 int wf_allowed_cpus(void)
 {
@@ -120,7 +120,7 @@ void wf_doctor_cpus(wf_doctor *d)
 #endif
 }
 
-/* ---- kernels ----------------------------------------------------------------------- */
+/* ---- kernels -------------------------------------------------------------------- */
 
 static int has_flag(const char *flags, const char *name)
 {
@@ -200,7 +200,7 @@ void wf_doctor_kernels(wf_doctor *d)
     check_threads(d);
 }
 
-/* ---- memory and limits ------------------------------------------------------------- */
+/* ---- memory and limits ---------------------------------------------------------- */
 
 static double available_memory(void)
 {
@@ -243,7 +243,7 @@ static void check_limit(wf_doctor *d, int which, const char *name, double need,
                         const char *unit, wf_level level, const char *fix)
 {
     struct rlimit limit;
-    if (getrlimit((__rlimit_resource_t)which, &limit)) return;
+    if (getrlimit(which, &limit)) return;
     if (limit.rlim_cur == RLIM_INFINITY || (double)limit.rlim_cur >= need) {
         if (limit.rlim_cur == RLIM_INFINITY)
             wf_found(d, name, WF_LEVEL_OK, "no limit");
@@ -294,7 +294,7 @@ void wf_doctor_memory(wf_doctor *d)
     check_temp(d);
 }
 
-/* ---- /dev/shm ---------------------------------------------------------------------- */
+/* ---- /dev/shm ------------------------------------------------------------------- */
 
 /* Segments of jobs whose process is gone: their names end in, or hold, a process id. */
 static int left_over(const char *name)

@@ -15,7 +15,7 @@
 
 #include "cmd/doctor.h"
 
-/* ---- launcher ---------------------------------------------------------------------- */
+/* ---- launcher ------------------------------------------------------------------- */
 
 /* Real path of a program on PATH; 0 when there is none. */
 static int find_program(const char *name, char real[PATH_MAX])
@@ -98,7 +98,7 @@ void wf_doctor_mpi(wf_doctor *d)
 #endif
 }
 
-/* ---- single copy ------------------------------------------------------------------- */
+/* ---- single copy ---------------------------------------------------------------- */
 
 static volatile char probe_byte = 42;
 
@@ -157,7 +157,7 @@ void wf_doctor_copy(wf_doctor *d)
     }
 }
 
-/* ---- namespaces -------------------------------------------------------------------- */
+/* ---- namespaces ----------------------------------------------------------------- */
 
 void wf_doctor_namespace(wf_doctor *d)
 {

@@ -55,7 +55,7 @@ static void count_crossing(void *ctx, const wf_mesh_view *v, int n, const int *r
     if (!c->crossing++) c->first = ranks[0];
 }
 
-/* ---- text -------------------------------------------------------------------------- */
+/* ---- text ----------------------------------------------------------------------- */
 
 static void put_set(weft_writer *out, int n, const int *ranks)
 {
@@ -139,7 +139,7 @@ void wf_mesh_report_text(const wf_mesh_view *v, weft_writer *out)
     }
 }
 
-/* ---- JSON -------------------------------------------------------------------------- */
+/* ---- JSON ----------------------------------------------------------------------- */
 
 static void json_rank(const wf_mesh_view *v, int rank, wf_json *j)
 {

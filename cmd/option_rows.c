@@ -11,7 +11,7 @@
 #include "base/error.h"
 #include "base/near.h"
 
-/* ---- names ------------------------------------------------------------------------- */
+/* ---- names ---------------------------------------------------------------------- */
 
 static void hyphens(const char *name, char flag[WF_FLAG_SIZE])
 {
@@ -120,7 +120,7 @@ weft_status wf_items_list(const wf_command_line *line, wf_arg_store *s)
     return WEFT_OK;
 }
 
-/* ---- values ------------------------------------------------------------------------ */
+/* ---- values --------------------------------------------------------------------- */
 
 static weft_status check_range(const wf_option *r, const char *label, double x)
 {
@@ -240,7 +240,7 @@ weft_status wf_assign(wf_arg_store *s, int item, const char *text, const char *w
     return WEFT_OK;
 }
 
-/* ---- printing ---------------------------------------------------------------------- */
+/* ---- printing ------------------------------------------------------------------- */
 
 static const char *row_text(const wf_item *it)
 {

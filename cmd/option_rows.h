@@ -47,7 +47,8 @@ const char *wf_item_alias(const wf_item *it); /* "" when none */
 /* "--micro-batch" or, for a name of one letter, "-p". buf >= 80 bytes. */
 const char *wf_item_label(const wf_item *it, char *buf);
 
-/* Set the variable of an item from text; the message names the flag, or file and key. */
+/* Set the variable of an item from text; the message names the flag, or file and
+ * key. */
 weft_status wf_item_set(wf_item *it, const wf_assignment *a);
 
 /* The default for --help: what the variable holds; nothing for 0, off and "". */

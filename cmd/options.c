@@ -25,7 +25,7 @@ typedef struct popt_table {
     char **name; /* owned long names of aliases and --no-NAME */
 } popt_table;
 
-/* ---- popt's table ------------------------------------------------------------------ */
+/* ---- popt's table --------------------------------------------------------------- */
 
 static weft_status add_row(popt_table *t, const char *name, char letter, int is_flag,
                            int val)
@@ -90,7 +90,7 @@ static void clear_table(popt_table *t)
     wf_free(t->row);
 }
 
-/* ---- the words of the command line -------------------------------------------------- */
+/* ---- the words of the command line ---------------------------------------------- */
 
 /* --micro_batch is --micro-batch; --sp=0 of an on/off flag is --no-sp. */
 static weft_status normalise(const wf_arg_store *s, const char *word, char **out)
@@ -207,9 +207,10 @@ static weft_status read_line(const wf_command_line *line, wf_arg_store *s,
     return st;
 }
 
-/* ---- all of it --------------------------------------------------------------------- */
+/* ---- all of it ------------------------------------------------------------------ */
 
-/* The run file's assignments stand after those of the command line: apply them first. */
+/* The run file's assignments stand after those of the command line: apply them
+ * first. */
 static weft_status apply(wf_arg_store *s, int64_t n_line)
 {
     for (int64_t k = 0; k < s->n_set; k++) {

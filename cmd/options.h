@@ -8,7 +8,7 @@
  *     weft_layout layout;
  *     weft_layout_defaults(&layout);
  *     const wf_option rows[] = {
- *         {"tf", .type = WF_OPT_NUMBER, .out = &tf, .arg = "T", .help = "forward time"},
+ *         {"tf", .type = WF_OPT_NUMBER, .out = &tf, .arg = "T", .help = "forward"},
  *         {0}};
  *     const wf_command_line line = {.command = "schedule", .usage = "KIND -p P -m M",
  *                                   .group = {{"Costs", .row = rows},
@@ -20,7 +20,7 @@
  *     ...
  *     wf_args_clear(&args);
  *
- * Names may be typed with '-' or '_'; aliases (Megatron's long names) count as the name.
+ * Names may be typed with '-' or '_'; aliases (Megatron's long names) are as good.
  */
 #ifndef WF_CMD_OPTIONS_H
 #define WF_CMD_OPTIONS_H
@@ -97,8 +97,8 @@ int wf_args_parse(const wf_command_line *line, int argc, char **argv, wf_args *o
 int wf_args_given(const wf_args *args, const char *name);
 void wf_args_clear(wf_args *args);
 
-/* "weft schedule: <message of the last failure>" on stderr; returns the exit status that
- * the failure has: 1 infeasible, 2 bad usage or input, 3 a fault while running. */
+/* "weft schedule: <message of the last failure>" on stderr; returns the exit status
+ * that the failure has: 1 infeasible, 2 bad usage or input, 3 a fault while running. */
 int wf_cmd_fail(const char *command, weft_status st);
 /* Same with words of its own; returns WF_EXIT_USAGE. */
 int wf_cmd_usage(const char *command, const char *fmt, ...) WEFT_PRINTF(2, 3);

@@ -24,7 +24,7 @@ static const char later_kinds[] =
     "v-half v-min 1f1b-v dualpipe dualpipev chimera bitpipe hanayo "
     "pipedream optimal";
 
-/* ---- list -------------------------------------------------------------------------- */
+/* ---- list ----------------------------------------------------------------------- */
 
 static int run_list(const wf_schedule_args *a)
 {
@@ -50,7 +50,7 @@ static int run_list(const wf_schedule_args *a)
     return WF_EXIT_OK;
 }
 
-/* ---- making and reading ------------------------------------------------------------ */
+/* ---- making and reading --------------------------------------------------------- */
 
 static const char *kind_at(const void *ctx, int i)
 {
@@ -106,7 +106,7 @@ static weft_status read_schedule(const wf_schedule_args *a, const char *path,
     return WF_FAIL(st, "%s: %s", path, weft_status_message());
 }
 
-/* ---- check and simulate ------------------------------------------------------------ */
+/* ---- check and simulate --------------------------------------------------------- */
 
 static int has_pairs(const weft_schedule *s)
 {
@@ -192,7 +192,7 @@ static int run_made(const wf_schedule_args *a, weft_schedule *s, weft_status st)
     return st == WEFT_OK ? WF_EXIT_OK : wf_cmd_fail("schedule", st);
 }
 
-/* ---- check FILE -------------------------------------------------------------------- */
+/* ---- check FILE ----------------------------------------------------------------- */
 
 static void put_checked(const wf_schedule_args *a, const weft_schedule *s,
                         weft_status st, const weft_schedule_report *r)
@@ -238,7 +238,7 @@ static int run_check(const wf_schedule_args *a, const char *path)
     return rc;
 }
 
-/* ---- dispatch ---------------------------------------------------------------------- */
+/* ---- dispatch ------------------------------------------------------------------- */
 
 static int run_file(wf_schedule_args *a, const wf_args *args)
 {

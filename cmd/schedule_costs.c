@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Costs as users type them: full-stage times, lists per stage, with or without a unit. */
+/* Costs as users type them: full-stage times, lists per stage, with or without a
+ * unit. */
 #include <stdio.h>
 #include <string.h>
 
@@ -58,7 +59,7 @@ static weft_status read_times(const wf_schedule_args *a, units *u, times *t)
     return WEFT_OK;
 }
 
-/* ---- lists per stage --------------------------------------------------------------- */
+/* ---- lists per stage ------------------------------------------------------------ */
 
 typedef struct list {
     int64_t n, cap;
@@ -135,7 +136,8 @@ static weft_status complete(lists *l, const times *t)
     return same_length("--stage-tw", &l->w, l->f.n);
 }
 
-/* A list by ranks where a rank has several stages is shared out by the library: undo it. */
+/* A list by ranks where a rank has several stages is shared out by the library: undo
+ * it. */
 static void undo_share(lists *l, double parts)
 {
     list *all[] = {&l->f, &l->b, &l->i, &l->w};
@@ -164,7 +166,7 @@ static weft_status by_stage(const wf_schedule_args *a, const weft_schedule *s, u
     return st;
 }
 
-/* ---- all --------------------------------------------------------------------------- */
+/* ---- all ------------------------------------------------------------------------ */
 
 static weft_status read_costs(const wf_schedule_args *a, const weft_schedule *s,
                               wf_schedule_costs *c)

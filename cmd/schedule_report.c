@@ -23,7 +23,7 @@ static int weight_copies(const weft_schedule *s)
                                                                                  : 1;
 }
 
-/* ---- text -------------------------------------------------------------------------- */
+/* ---- text ----------------------------------------------------------------------- */
 
 /* "4 3 2 1"; equal values and long lists are shortened. */
 static void put_ranks(weft_writer *out, int n, const int64_t *x)
@@ -89,7 +89,7 @@ weft_status wf_schedule_report_text(const wf_schedule_args *a,
     return weft_writer_status(out);
 }
 
-/* ---- JSON -------------------------------------------------------------------------- */
+/* ---- JSON ----------------------------------------------------------------------- */
 
 static void put_ints(wf_json *j, const char *key, int n, const int64_t *x)
 {
@@ -161,7 +161,7 @@ weft_status wf_schedule_report_json(const wf_schedule_args *a,
     return weft_writer_status(out);
 }
 
-/* ---- files ------------------------------------------------------------------------- */
+/* ---- files ---------------------------------------------------------------------- */
 
 static weft_status paint_svg(const wf_schedule_args *a, const wf_schedule_result *r,
                              weft_writer *out)

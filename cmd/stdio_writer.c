@@ -34,14 +34,15 @@ int wf_stdout_finish(const char *command, int exit_code)
     return 3;
 }
 
-/* ---- files out --------------------------------------------------------------------- */
+/* ---- files out ------------------------------------------------------------------ */
 
 static weft_status cannot(const char *what, const char *path)
 {
     return WF_FAIL(WEFT_E_IO, "%s cannot be %s: %s", path, what, strerror(errno));
 }
 
-/* Renaming would replace a device or a pipe by a file: those are written to directly. */
+/* Renaming would replace a device or a pipe by a file: those are written to
+ * directly. */
 static int is_special(const char *path)
 {
     struct stat st;
@@ -114,7 +115,7 @@ void wf_out_file_drop(wf_out_file *file)
     *file = (wf_out_file){0};
 }
 
-/* ---- files in ---------------------------------------------------------------------- */
+/* ---- files in ------------------------------------------------------------------- */
 
 static weft_status read_all(FILE *f, const char *path, int64_t max, char **text,
                             int64_t *n)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text out and in: the standard output, files that appear whole or not at all, and files
- * read whole. */
+/* Text out and in: the standard output, files that appear whole or not at all, and
+ * files read whole. */
 #ifndef WF_CMD_STDIO_WRITER_H
 #define WF_CMD_STDIO_WRITER_H
 #include <stdint.h>
@@ -13,8 +13,8 @@ weft_writer wf_stderr_writer(void);
  * written and returns 3 (a full disk, a closed pipe). */
 int wf_stdout_finish(const char *command, int exit_code);
 
-/* A file under its final name only after wf_out_file_commit(). "-" is the standard output;
- * what is no regular file (/dev/null, a pipe) is written to directly. */
+/* A file under its final name only after wf_out_file_commit(). "-" is the standard
+ * output; what is no regular file (/dev/null, a pipe) is written to directly. */
 typedef struct wf_out_file {
     weft_writer out;
     FILE *f;
@@ -23,13 +23,15 @@ typedef struct wf_out_file {
 } wf_out_file;
 
 WEFT_MUST_CHECK weft_status wf_out_file_open(const char *path, wf_out_file *file);
-/* Close and rename. On failure the temporary file is removed; either way the file is done. */
+/* Close and rename. On failure the temporary file is removed; either way the file is
+ * done. */
 WEFT_MUST_CHECK weft_status wf_out_file_commit(wf_out_file *file);
 /* Give it up: nothing appears. Safe on a zeroed or committed file. */
 void wf_out_file_drop(wf_out_file *file);
 
-/* A whole file, NUL-terminated (the NUL is not counted), at most max bytes; "-" reads the
- * standard input. Free *text with wf_free(). WEFT_E_IO names the file and the reason. */
+/* A whole file, NUL-terminated (the NUL is not counted), at most max bytes; "-"
+ * reads the standard input. Free *text with wf_free(). WEFT_E_IO names the file and
+ * the reason. */
 WEFT_MUST_CHECK weft_status wf_read_file(const char *path, int64_t max, char **text,
                                          int64_t *n);
 #endif

@@ -56,7 +56,8 @@ WEFT_API WEFT_MUST_CHECK weft_status weft_trace_check(const weft_trace *t);
 
 /** "F" "B" "I" "W" "R" "recv" "send" "wait" ...; "?" outside the kinds. */
 WEFT_API const char *weft_op_kind_name(int kind);
-/** "F3" or, where with_chunk, "F3.1"; a label as it is. buf >= 48 bytes; returns buf. */
+/** "F3" or, where with_chunk, "F3.1"; a label as it is. buf >= 48 bytes; returns
+ *  buf. */
 WEFT_API const char *weft_trace_entry_name(const weft_trace_entry *e, int with_chunk,
                                            char *buf);
 
@@ -81,9 +82,9 @@ WEFT_API weft_spent weft_trace_spent(const weft_trace_entry *e);
  *  steps, the lower one of two; 0 for an empty trace. */
 WEFT_API WEFT_MUST_CHECK weft_status weft_trace_median_step(const weft_trace *t,
                                                             int *step);
-/** Factor that brings a to the unit of b: 1 when the units are the same, else the ratio of
- *  all F B I W R time in the two median steps (costs without a unit have no length of
- *  their own). WEFT_E_MISMATCH when there is no such time. */
+/** Factor that brings a to the unit of b: 1 when the units are the same, else the
+ *  ratio of all F B I W R time in the two median steps (costs without a unit have no
+ *  length of their own). WEFT_E_MISMATCH when there is no such time. */
 WEFT_API WEFT_MUST_CHECK weft_status weft_trace_scale(const weft_trace *a,
                                                       const weft_trace *b,
                                                       double *factor);

@@ -143,7 +143,7 @@ void wf_picture_clear(wf_picture *p)
     *p = (wf_picture){0};
 }
 
-/* ---- what painters ask ------------------------------------------------------------- */
+/* ---- what painters ask ---------------------------------------------------------- */
 
 static int by_time_frees_first(const void *pa, const void *pb)
 {
@@ -157,7 +157,8 @@ int64_t wf_picture_memory(const wf_picture *p, int rank, wf_level *out, int *pea
     int64_t n = 0, kept = 0;
     int held = 0, frees = 0;
 
-    /* An end and the start it allows may differ by a rounding error: free a little early. */
+    /* An end and the start it allows may differ by a rounding error: free a little
+     * early. */
     double early = 1e-9 * p->length;
     *peak = 0;
     for (int64_t i = p->first[rank]; i < p->first[rank + 1]; i++) {

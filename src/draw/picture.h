@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The layout pass: a trace as boxes in time, sorted by rank. Painters add only glyphs. */
+/* The layout pass: a trace as boxes in time, sorted by rank. Painters add only
+ * glyphs. */
 #ifndef WF_DRAW_PICTURE_H
 #define WF_DRAW_PICTURE_H
 #include <weft/draw.h>
@@ -29,8 +30,8 @@ typedef struct wf_picture {
     int64_t *first; /* [n_ranks + 1] */
 } wf_picture;
 
-/* step -1: all of the trace. Fails on traces that weft_trace_check() refuses and when there
- * is nothing to draw. The trace must outlive the picture. */
+/* step -1: all of the trace. Fails on traces that weft_trace_check() refuses and
+ * when there is nothing to draw. The trace must outlive the picture. */
 WEFT_MUST_CHECK weft_status wf_picture_make(const weft_trace *t, int step, double scale,
                                             wf_picture *out);
 void wf_picture_clear(wf_picture *p);

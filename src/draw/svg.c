@@ -42,7 +42,7 @@ static double row_height(const sheet *s)
     return s->bar + s->strip + s->memory + s->gap;
 }
 
-/* ---- measures ---------------------------------------------------------------------- */
+/* ---- measures ------------------------------------------------------------------- */
 
 /* Wide enough for a number in the short boxes, within what a page holds. */
 static double default_width(const wf_picture *p)
@@ -123,7 +123,7 @@ static double x_of(const sheet *s, double t)
     return LEFT + t * s->per_unit;
 }
 
-/* ---- boxes ------------------------------------------------------------------------- */
+/* ---- boxes ---------------------------------------------------------------------- */
 
 static void put_id(const sheet *s, const wf_box *b)
 {
@@ -231,7 +231,7 @@ static void put_runs(const sheet *s, int rank, double y)
     wf_free(cols);
 }
 
-/* ---- memory curve ------------------------------------------------------------------ */
+/* ---- memory curve --------------------------------------------------------------- */
 
 static void put_memory(const sheet *s, int rank, double y)
 {
@@ -257,7 +257,7 @@ static void put_memory(const sheet *s, int rank, double y)
                peak);
 }
 
-/* ---- page -------------------------------------------------------------------------- */
+/* ---- page ----------------------------------------------------------------------- */
 
 static void put_row(const sheet *s, int rank, double y)
 {

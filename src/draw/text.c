@@ -21,8 +21,8 @@ typedef struct page {
 
 static const weft_draw_options defaults = {.step = -1};
 
-/* Background and foreground of the 256 colours by what the time went into; four shades for
- * the chunks of F and B. */
+/* Background and foreground of the 256 colours by what the time went into; four
+ * shades for the chunks of F and B. */
 static const char *colour(const wf_cell *c)
 {
     static const char *const f[] = {"48;5;25;38;5;231", "48;5;32;38;5;231",
@@ -93,7 +93,7 @@ static void put_axis(const page *g, const wf_picture *p)
     weft_print(g->out, "\n");
 }
 
-/* ---- legend ------------------------------------------------------------------------ */
+/* ---- legend --------------------------------------------------------------------- */
 
 typedef struct legend {
     const page *g;
@@ -182,7 +182,7 @@ static void put_title(const page *g, const wf_picture *p, const char *which, int
     weft_print(g->out, "\n");
 }
 
-/* ---- pages ------------------------------------------------------------------------- */
+/* ---- pages ---------------------------------------------------------------------- */
 
 static weft_status open_page(page *g, int n, const wf_picture *const *p, int extra)
 {

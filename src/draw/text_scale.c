@@ -15,7 +15,8 @@ static int digits(uint32_t n)
     return d;
 }
 
-/* Do all ops begin and end on multiples of d? Then whole columns per d show them exactly. */
+/* Do all ops begin and end on multiples of d? Then whole columns per d show them
+ * exactly. */
 static int on_grid(const wf_picture *p, double d)
 {
     for (int64_t i = 0; i < p->n; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Groups of an axis set. A rank is a mixed-radix number; a group walks the digits inside
- * the set and keeps the digits outside it, so everything here is digit arithmetic. */
+/* Groups of an axis set. A rank is a mixed-radix number; a group walks the digits
+ * inside the set and keeps those outside it, so all of this is digit arithmetic. */
 #include <weft/mesh.h>
 
 #include "base/error.h"

@@ -29,8 +29,8 @@ weft_status weft_axis_parse(const char *name, weft_axis *out)
                    near ? "did you mean " : "", near ? near : "", near ? "? " : "");
 }
 
-/* Copy up to the next character of `stops` into word [16]; returns what follows the stop,
- * NULL after the last word. Longer words are cut, they match no name anyway. */
+/* Copy up to the next character of `stops` into word [16]; returns what follows the
+ * stop, NULL after the last word. Longer words are cut, they match no name anyway. */
 static const char *next_word(const char *text, const char *stops, char word[16])
 {
     size_t n = strcspn(text, stops), keep = n < 15 ? n : 15;

@@ -111,7 +111,7 @@ static void close_side(side *s)
     wf_free(s->item);
 }
 
-/* ---- pairs ------------------------------------------------------------------------- */
+/* ---- pairs ---------------------------------------------------------------------- */
 
 static void name_op(const item *x, double a, double b, weft_compare_op *out)
 {
@@ -163,7 +163,7 @@ static void pair_up(const side *a, const side *b, weft_compare *c)
     c->mean_abs_error = c->n_matched ? error / (double)c->n_matched : 0;
 }
 
-/* ---- kinds ------------------------------------------------------------------------- */
+/* ---- kinds ---------------------------------------------------------------------- */
 
 static const char *kind_of(const weft_trace_entry *e)
 {
@@ -229,7 +229,7 @@ static weft_status compare_kinds(const side *a, const side *b, weft_compare *c)
     return WEFT_OK;
 }
 
-/* ---- all --------------------------------------------------------------------------- */
+/* ---- all ------------------------------------------------------------------------ */
 
 static void fill_header(const side *a, const side *b, weft_compare *c)
 {

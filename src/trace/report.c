@@ -25,7 +25,7 @@ static double percent(double part, double whole)
     return whole > 0 ? 100 * part / whole : 0;
 }
 
-/* ---- text -------------------------------------------------------------------------- */
+/* ---- text ----------------------------------------------------------------------- */
 
 static void put_side(char which, const char *title, int measured, int step, int steps,
                      double length, shown u, weft_writer *out)
@@ -152,7 +152,7 @@ void weft_compare_write_text(const weft_compare *c, weft_writer *out)
     put_ops(c, u, out);
 }
 
-/* ---- JSON -------------------------------------------------------------------------- */
+/* ---- JSON ----------------------------------------------------------------------- */
 
 static void json_side(wf_json *j, const char *key, const char *title, int measured,
                       int steps, int step, double length)

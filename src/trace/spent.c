@@ -20,7 +20,7 @@ double wf_median(int64_t n, double *x)
     return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
 }
 
-/* ---- steps ------------------------------------------------------------------------ */
+/* ---- steps ---------------------------------------------------------------------- */
 
 static int by_step(const void *a, const void *b)
 {
@@ -94,7 +94,7 @@ weft_status weft_trace_median_step(const weft_trace *t, int *step)
     return WEFT_OK;
 }
 
-/* ---- sharing a step out ------------------------------------------------------------ */
+/* ---- sharing a step out --------------------------------------------------------- */
 
 /* A moment at which entries of one kind of a rank begin (+1) or end (-1). */
 typedef struct edge {
@@ -110,7 +110,8 @@ static int by_rank_and_time(const void *a, const void *b)
     return (x->at > y->at) - (x->at < y->at);
 }
 
-/* Walk one rank's edges; between two of them the first kind that is open has the time. */
+/* Walk one rank's edges; between two of them the first kind that is open has the
+ * time. */
 static void share_rank(const wf_step *step, int64_t n, const edge *e, double *spent)
 {
     int open[WEFT_N_SPENT] = {0};
@@ -158,7 +159,7 @@ weft_status wf_trace_share(const weft_trace *t, const wf_step *step,
     return WEFT_OK;
 }
 
-/* ---- units ------------------------------------------------------------------------- */
+/* ---- units ---------------------------------------------------------------------- */
 
 /* All F B I W R time of the median step. */
 static weft_status compute_time(const weft_trace *t, double *out)
