@@ -44,17 +44,25 @@ const char *wf_what(const wf_op *op, char *buf, int cap)
     return buf;
 }
 
-/* From the boards: members that are not in the same wait. -1: a member has no board. */
+/* From the boards: members that are not in the same wait, first those that wait for nobody:
+ * one of them is where it began. -1: a member has no board. */
 static int absent_by_board(weft_comm *c, const wf_op *op, int *ranks, int max)
 {
-    int n = 0;
-    for (int i = 0; i < op->group->n; i++) {
+    int n = 0, n_first = 0;
+    for (int i = 0; i < op->group->n && n < max; i++) {
         wf_place p;
+        int rank = op->group->ranks[i];
         if (i == op->group->me) continue;
-        if (!wf_board_look(&c->board, op->group->ranks[i], &p)) return -1;
-        int same = p.state == WF_WAITING && p.peer < 0 && p.purpose == op->why &&
-                   !strcmp(p.axes, op->group->axes);
-        if (!same && n < max) ranks[n++] = op->group->ranks[i];
+        if (!wf_board_look(&c->board, rank, &p)) return -1;
+        int waits = p.state == WF_WAITING;
+        if (waits && p.peer < 0 && p.purpose == op->why &&
+            !strcmp(p.axes, op->group->axes))
+            continue;
+        ranks[n++] = rank;
+        if (waits) continue;
+        memmove(ranks + n_first + 1, ranks + n_first,
+                (size_t)(n - 1 - n_first) * sizeof *ranks);
+        ranks[n_first++] = rank;
     }
     return n;
 }
@@ -70,16 +78,26 @@ static int culprits(weft_comm *c, wf_op *op, int *ranks, int max)
     return n < 0 ? absent_by_board(c, op, ranks, max) : n;
 }
 
-/* Where a rank is, and if it waits for one rank, where that one is. */
-static void add_chain(weft_comm *c, text *t, int rank)
+/* Ranks already spoken of. */
+typedef struct named {
+    int n, rank[MAX_NAMED];
+} named;
+
+static int name_once(named *k, int rank)
 {
-    int seen[MAX_HOPS + 1] = {c->rank};
-    for (int hop = 0; hop < MAX_HOPS; hop++) {
+    for (int i = 0; i < k->n; i++)
+        if (k->rank[i] == rank) return 0;
+    if (k->n == MAX_NAMED) return 0;
+    k->rank[k->n++] = rank;
+    return 1;
+}
+
+/* Where a rank is, and if it waits for one rank, where that one is. */
+static void add_chain(weft_comm *c, text *t, named *k, int rank)
+{
+    for (int hop = 0; hop < MAX_HOPS && name_once(k, rank); hop++) {
         wf_place p;
         char where[256];
-        for (int i = 0; i <= hop; i++)
-            if (seen[i] == rank) return;
-        seen[hop + 1] = rank;
         if (!wf_board_look(&c->board, rank, &p)) {
             add(t, "; no status of rank %d can be read here", rank);
             return;
@@ -96,6 +114,7 @@ weft_status wf_fail_timeout(weft_comm *c, wf_op *op, double since_s)
     int ranks[MAX_NAMED], max = MAX_NAMED, n = culprits(c, op, ranks, max);
     char what[96];
     text t = {.n = 0};
+    named spoken = {.n = 1, .rank = {c->rank}};
     wf_place me;
 
     wf_board_look(&c->board, c->rank, &me);
@@ -113,6 +132,6 @@ weft_status wf_fail_timeout(weft_comm *c, wf_op *op, double since_s)
     if (op->group && n == 0) add(&t, "; all of them wait there");
     if (op->group && n < 0) add(&t, "; their status cannot be read here");
     for (int i = 0; i < n && i < 2; i++)
-        add_chain(c, &t, ranks[i]);
+        add_chain(c, &t, &spoken, ranks[i]);
     return WF_FAIL(WEFT_E_TIMEOUT, "%s", t.s);
 }

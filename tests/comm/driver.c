@@ -3,11 +3,12 @@
  * A small job that only communicates, for the tests of faults: every step passes a block
  * round the ranks and sums a value over them.
  *
+ *   driver show=DIR
  *   driver [ranks=N] [steps=N] [timeout=S] [status=DIR] [sleep=S] [read=FILE:RANK] [hang=RANK]
  *
  * Under a launcher the ranks are MPI processes, else ranks=N threads. read: that rank reads
  * that file before it starts. hang: that rank never calls MPI_Init. Ends as the program
- * does: 0 done, 3 a fault.
+ * does: 0 done, 3 a fault. show: what the status files in DIR say.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
@@ -24,6 +25,14 @@ static struct {
     const char *status_dir, *read;
 } arg = {.ranks = 4, .steps = 10, .read_rank = -1, .hang_rank = -1, .timeout_s = 3};
 
+static int show(const char *dir)
+{
+    char text[300];
+    for (int r = 0; weft_board_read(dir, r, text, sizeof text) == WEFT_OK; r++)
+        puts(text);
+    return 0;
+}
+
 static void parse(char *text)
 {
     char *value = strchr(text, '=');
@@ -35,6 +44,7 @@ static void parse(char *text)
     if (!strcmp(text, "timeout")) arg.timeout_s = atof(value);
     if (!strcmp(text, "sleep")) arg.sleep_s = atof(value);
     if (!strcmp(text, "status")) arg.status_dir = value;
+    if (!strcmp(text, "show")) exit(show(value));
     if (!strcmp(text, "read")) {
         char *rank = strrchr(value, ':');
         if (!rank) exit(2);
@@ -104,7 +114,8 @@ static weft_status job(weft_comm *c, void *ctx)
 
 static void stuck(const char *message)
 {
-    fprintf(stderr, "%s\n", message);
+    if (*message) fprintf(stderr, "%s\n", message);
+    wf_sleep_s(*message ? 0 : 1); /* the launcher ends all when one ends */
     _exit(3);
 }
 

@@ -56,8 +56,9 @@ typedef struct weft_comm_options {
     const char *status_dir; /**< mapped per-rank status files; NULL = none     */
     int yield;              /**< loop: 1 = more ranks than cores, sleep at once       */
     /** Called from another thread when a call that cannot be polled (MPI_Init, making a
-     *  group, MPI_Finalize) passes timeout_s; it should print and end the process. NULL:
-     *  such calls are not watched. */
+     *  group, MPI_Finalize) passes timeout_s; it should print and end the process with a
+     *  status other than 0. Ranks that share a status_dir: one gets the words, the others ""
+     *  (they should let it speak first). NULL: such calls are not watched. */
     void (*on_stuck)(const char *message);
 } weft_comm_options;
 

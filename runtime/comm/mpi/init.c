@@ -41,6 +41,13 @@ static weft_status check_launcher(int size)
                    l.name, l.size, size);
 }
 
+static wf_watch *watch(const weft_comm_options *o, int rank, const char *what)
+{
+    if (!o) return NULL;
+    return wf_watch_start(
+        &(wf_watch_rule){o->on_stuck, wf_timeout_of(o), rank, o->status_dir}, what);
+}
+
 static weft_status init_mpi(const weft_comm_options *o)
 {
     int before, provided;
@@ -50,8 +57,8 @@ static weft_status init_mpi(const weft_comm_options *o)
         return WF_FAIL(WEFT_E_INVALID,
                        "MPI was initialised before; it can be only once");
     wf_launched(&l);
-    wf_watch *w =
-        wf_watch_start(o ? o->on_stuck : NULL, wf_timeout_of(o), l.rank, "MPI_Init");
+    wf_mpi_forget_failure(o ? o->status_dir : NULL);
+    wf_watch *w = watch(o, l.rank, "MPI_Init");
     int rc = MPI_Init_thread(NULL, NULL, MPI_THREAD_FUNNELED, &provided);
     wf_watch_stop(w);
     if (rc != MPI_SUCCESS) return wf_mpi_fail(rc, "MPI_Init_thread");
@@ -63,6 +70,8 @@ static weft_status init_mpi(const weft_comm_options *o)
     return WEFT_OK;
 }
 
+/* ---- the communicators -------------------------------------------------------------- */
+
 static weft_status make_world(const weft_comm_options *o, mpi_world *w)
 {
     w->incoming = MPI_REQUEST_NULL;
@@ -73,30 +82,37 @@ static weft_status make_world(const weft_comm_options *o, mpi_world *w)
         int64_t n = (int64_t)strlen(o->status_dir) + 1;
         WF_TRY(WF_ALLOC(n, &w->status_dir));
         memcpy(w->status_dir, o->status_dir, (size_t)n);
-        wf_mpi_forget_failure(
-            w); /* of an earlier run, before anybody can fail in this */
     }
-    WF_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &w->control));
-    return wf_mpi_listen(w);
+    return WEFT_OK;
 }
 
-static weft_status make_comm(const weft_comm_options *o, mpi_world *w, mpi_comm *c)
+static weft_status connect_ranks(mpi_world *w, mpi_comm *c)
 {
     MPI_Comm comm;
-    WF_TRY(wf_comm_init(&c->base, &wf_mpi_backend, w->rank, w->size, o));
-    WF_TRY(wf_board_open(&c->base.board, w->status_dir, w->rank));
+    WF_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &w->control));
     WF_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
-    return wf_mpi_fill_comm(c, w, comm);
+    WF_TRY(wf_mpi_fill_comm(c, w, comm));
+    return wf_mpi_listen(w);
 }
 
 static weft_status make_all(const weft_comm_options *o, mpi_world *w, mpi_comm *c)
 {
     WF_TRY(make_world(o, w));
-    wf_watch *watch =
-        wf_watch_start(c->base.on_stuck, wf_timeout_of(o), w->rank, "MPI_Comm_dup");
-    weft_status st = make_comm(o, w, c);
-    wf_watch_stop(watch);
+    WF_TRY(wf_comm_init(&c->base, &wf_mpi_backend, w->rank, w->size, o));
+    WF_TRY(wf_board_open(&c->base.board, w->status_dir, w->rank));
+    wf_watch *watched = watch(o, w->rank, "MPI_Comm_dup");
+    weft_status st = connect_ranks(w, c);
+    wf_watch_stop(watched);
     return st;
+}
+
+static void free_all(mpi_world *w, mpi_comm *c)
+{
+    wf_comm_clear(&c->base);
+    wf_free(c->next_seq);
+    wf_free(c);
+    wf_free(w->status_dir);
+    wf_free(w);
 }
 
 weft_status weft_comm_mpi(const weft_comm_options *o, weft_comm **out)
@@ -105,15 +121,16 @@ weft_status weft_comm_mpi(const weft_comm_options *o, weft_comm **out)
     mpi_comm *c;
     WF_TRY(init_mpi(o));
     WF_TRY(WF_ALLOC(1, &w));
-    WF_TRY(WF_ALLOC(1, &c));
-    weft_status st = make_all(o, w, c);
+    weft_status st = WF_ALLOC(1, &c);
     if (st != WEFT_OK) {
-        wf_comm_clear(&c->base);
-        wf_free(c->next_seq);
-        wf_free(c);
-        wf_free(w->status_dir);
         wf_free(w);
-        /* Alone with a wrong launcher, ending in order keeps MPI's own words away. */
+        return st;
+    }
+    st = make_all(o, w, c);
+    if (st != WEFT_OK) {
+        free_all(w, c);
+        /* Alone under a wrong launcher, ending in order keeps MPI's own words away. Any
+         * other failure is one rank's: ending without MPI_Finalize ends the job. */
         if (st == WEFT_E_MISMATCH) MPI_Finalize();
         return st;
     }

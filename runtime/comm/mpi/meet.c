@@ -72,8 +72,8 @@ weft_status wf_mpi_make_comm(mpi_comm *c, int n, const int *ranks, const char *w
         me++;
     weft_status st = wf_mpi_meet(c, n, ranks, me);
     if (st != WEFT_OK) return wf_comm_break(&c->base, st);
-    wf_watch *w =
-        wf_watch_start(c->base.on_stuck, c->base.timeout_s, c->base.rank, what);
+    wf_watch_rule rule = wf_watch_rule_of(c);
+    wf_watch *w = wf_watch_start(&rule, what);
     st = make(c, n, ranks, out);
     wf_watch_stop(w);
     return st;

@@ -130,14 +130,25 @@ weft_status wf_mpi_listen(mpi_world *w);
 weft_status wf_mpi_notices(mpi_comm *c);
 void wf_mpi_abort(weft_comm *comm, weft_status st, const char *message, int kill);
 void wf_mpi_stop_listening(mpi_world *w);
-/* Remove the file by which ranks agree on who prints. */
-void wf_mpi_forget_failure(const mpi_world *w);
+
+/* ---- first.c; dir may be NULL ---- */
+/* Of an earlier run. */
+void wf_mpi_forget_failure(const char *dir);
+/* 1 when no other rank that shares `dir` has spoken. */
+int wf_mpi_speaks_first(const char *dir, const char *words);
 
 /* ---- watch.c ---- */
 typedef struct wf_watch wf_watch;
-/* Calls c->on_stuck after the time limit, unless stopped before. NULL on_stuck: nothing. */
-wf_watch *wf_watch_start(void (*on_stuck)(const char *), double limit_s, int rank,
-                         const char *what);
+typedef struct wf_watch_rule {
+    void (*on_stuck)(const char *message); /* NULL: nothing is watched */
+    double limit_s;
+    int rank;
+    const char *status_dir; /* ranks that share it: one gets words, the others "" */
+} wf_watch_rule;
+/* The rule of a comm. */
+wf_watch_rule wf_watch_rule_of(const mpi_comm *c);
+/* Calls on_stuck after the limit, unless stopped before. */
+wf_watch *wf_watch_start(const wf_watch_rule *rule, const char *what);
 void wf_watch_stop(wf_watch *w);
 
 /* ---- world.c ---- */

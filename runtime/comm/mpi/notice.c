@@ -3,9 +3,7 @@
  * Failure notices: the first rank that fails sends its words to all others, whose waits end
  * with them. So one message names the cause, whoever waits for whom.
  */
-#define _GNU_SOURCE /* O_CLOEXEC */
-#include <errno.h>
-#include <fcntl.h>
+#define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
@@ -67,32 +65,6 @@ weft_status wf_mpi_notices(mpi_comm *c)
     return WF_FAIL(WEFT_E_PEER, "%s", w->first.words);
 }
 
-static void failure_file(const mpi_world *w, char *path, size_t cap)
-{
-    snprintf(path, cap, "%s/failed", w->status_dir);
-}
-
-void wf_mpi_forget_failure(const mpi_world *w)
-{
-    char path[4096];
-    failure_file(w, path, sizeof path);
-    unlink(path);
-}
-
-/* The first to fail on this host (or on this file system) prints. */
-static int may_print(const mpi_world *w)
-{
-    char path[4096];
-    if (!w->status_dir) return 1;
-    failure_file(w, path, sizeof path);
-    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    if (fd < 0) return errno != EEXIST;
-    ssize_t n = write(fd, w->first.words, strlen(w->first.words));
-    (void)n; /* what is printed tells as much */
-    close(fd);
-    return 1;
-}
-
 static void cannot_abort(const char *message)
 {
     (void)message;
@@ -103,7 +75,8 @@ static void end_job(mpi_world *w, int mine)
 {
     if (!mine) wf_sleep_s(others_turn_s);
     /* MPI_Abort itself may wait for a launcher that cannot be reached. */
-    wf_watch *watch = wf_watch_start(cannot_abort, abort_limit_s, w->rank, "MPI_Abort");
+    wf_watch *watch = wf_watch_start(
+        &(wf_watch_rule){cannot_abort, abort_limit_s, w->rank, NULL}, "MPI_Abort");
     MPI_Abort(MPI_COMM_WORLD, KILLED_STATUS);
     wf_watch_stop(watch);
     _exit(KILLED_STATUS);
@@ -125,7 +98,7 @@ void wf_mpi_abort(weft_comm *comm, weft_status st, const char *message, int kill
         snprintf(n.words, sizeof n.words, "rank %d: %s", w->rank, message);
     remember(w, &n);
     int mine = w->first.rank == w->rank;
-    if (kill && mine && may_print(w)) {
+    if (kill && mine && wf_mpi_speaks_first(w->status_dir, w->first.words)) {
         fprintf(stderr, "%s\n", w->first.words);
         fflush(stderr);
     }

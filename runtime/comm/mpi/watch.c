@@ -7,8 +7,11 @@
 #include "base/alloc.h"
 #include "comm/mpi/mpi_impl.h"
 
+/* All ranks are stuck in one call: let rank 0 end the job before the others say the same. */
+static const double rank_0_first_s = 0.3;
+
 struct wf_watch {
-    void (*on_stuck)(const char *message);
+    wf_watch_rule rule;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t bell;
@@ -28,7 +31,9 @@ static void *watch(void *arg)
         pthread_cond_timedwait(&w->bell, &w->lock, &t);
     int stuck = !w->stopped;
     pthread_mutex_unlock(&w->lock);
-    if (stuck) w->on_stuck(w->words);
+    if (stuck)
+        w->rule.on_stuck(wf_mpi_speaks_first(w->rule.status_dir, w->words) ? w->words
+                                                                           : "");
     return NULL;
 }
 
@@ -41,16 +46,21 @@ static void init_bell(pthread_cond_t *bell)
     pthread_condattr_destroy(&attr);
 }
 
-wf_watch *wf_watch_start(void (*on_stuck)(const char *), double limit_s, int rank,
-                         const char *what)
+wf_watch_rule wf_watch_rule_of(const mpi_comm *c)
+{
+    return (wf_watch_rule){c->base.on_stuck, c->base.timeout_s, c->world->rank,
+                           c->world->status_dir};
+}
+
+wf_watch *wf_watch_start(const wf_watch_rule *rule, const char *what)
 {
     wf_watch *w;
-    if (!on_stuck || WF_ALLOC(1, &w) != WEFT_OK) return NULL;
-    w->on_stuck = on_stuck;
-    w->end_s = wf_now_s() + limit_s;
+    if (!rule->on_stuck || WF_ALLOC(1, &w) != WEFT_OK) return NULL;
+    w->rule = *rule;
+    w->end_s = wf_now_s() + rule->limit_s + (rule->rank ? rank_0_first_s : 0);
     snprintf(w->words, sizeof w->words,
-             "rank %d: %s has taken %.1f s: some rank does not take part", rank, what,
-             limit_s);
+             "rank %d: %s has taken %.1f s: some rank does not take part", rule->rank,
+             what, rule->limit_s);
     pthread_mutex_init(&w->lock, NULL);
     init_bell(&w->bell);
     if (pthread_create(&w->thread, NULL, watch, w)) {

@@ -197,8 +197,8 @@ static void finalize(mpi_comm *c)
     if (st != WEFT_OK) return;
     stop_hearing(c);
     wf_mpi_stop_listening(w);
-    wf_watch *watch =
-        wf_watch_start(c->base.on_stuck, c->base.timeout_s, w->rank, "MPI_Finalize");
+    wf_watch_rule rule = wf_watch_rule_of(c);
+    wf_watch *watch = wf_watch_start(&rule, "MPI_Finalize");
     MPI_Comm_free(&w->control);
     MPI_Comm_free(&c->comm);
     MPI_Finalize();
