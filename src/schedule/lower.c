@@ -50,7 +50,7 @@ static void post_next(lowering *x, int id)
 {
     wf_channel *ch = &x->c.ch[id];
     const weft_op *op = &x->in->op[ch->send_at];
-    int chunk;
+    int chunk = 0;
     while (wf_channel_out(&x->c, x->in, ch->from, op) != id)
         op++;
     ch->send_at = op - x->in->op + 1;
@@ -84,7 +84,7 @@ static int await(lowering *x, int rank, const weft_op *op)
 /* 1 when the receive was posted (or nothing is sent). */
 static int hand_on(lowering *x, int rank, const weft_op *op)
 {
-    int id = wf_channel_out(&x->c, x->in, rank, op), chunk;
+    int id = wf_channel_out(&x->c, x->in, rank, op), chunk = 0;
     if (id < 0) return 1;
     uint8_t *slot = slot_of_target(x, rank, op, &chunk);
     if (!(*slot & POSTED << (id & 1))) return 0;
