@@ -54,7 +54,9 @@ static int put_version(void)
 {
     printf("weft %s\n", WEFT_VERSION);
 #ifdef WEFT_BUILT_WITH
-    printf("built with %s\n", WEFT_BUILT_WITH);
+    printf("runs jobs with %s\n", WEFT_BUILT_WITH);
+#else
+    printf("plans and draws only: built without libweft-run\n");
 #endif
     return WF_EXIT_OK;
 }

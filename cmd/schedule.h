@@ -24,9 +24,9 @@ typedef struct wf_schedule_costs {
     weft_costs costs;
     double *dur;
     const char *unit; /* "s" or "" */
-    double
-        parts; /* simulated times are this many times too long: a chunk's op was given
-                         the time of its full stage, so that 1/3 of a unit stays exact */
+    /* Simulated times are this many times too long: a chunk's op has the time of its full
+     * stage, so that 1/3 of a unit stays exact. */
+    double parts;
 } wf_schedule_costs;
 
 WEFT_MUST_CHECK weft_status wf_schedule_costs_read(const wf_schedule_args *a,

@@ -8,14 +8,14 @@
 WEFT_BEGIN
 
 typedef struct weft_draw_options {
-    int width; /**< text: columns; svg: px; 0 = 80; 960 to 1600 */
-    int ascii; /**< text: no Unicode                               */
-    int color; /**< text: ANSI colours                             */
-    int step;  /**< which step of the trace; -1 = all              */
+    int width; /**< text: columns, 0 = 80; svg: px, 0 = 960 to 1600 by what it holds */
+    int ascii; /**< text: no Unicode                                                */
+    int color; /**< text: ANSI colours                                              */
+    int step;  /**< which step of the trace; -1 = all                               */
 } weft_draw_options;
 
-/** Timeline as text, a row a rank ("rank 0 | F0 F1 ...", '.' or middle dot = idle), fitted
- *  to width: one column per time unit where that fits, scaled otherwise. */
+/** Timeline as text, a row a rank ("rank 0 | F0 F1 ...", '.' or middle dot = idle),
+ *  fitted to width: one column per time unit where that fits, scaled otherwise. */
 WEFT_API WEFT_MUST_CHECK weft_status weft_draw_text(const weft_trace *t,
                                                     const weft_draw_options *o,
                                                     weft_writer *out);
@@ -23,7 +23,8 @@ WEFT_API WEFT_MUST_CHECK weft_status weft_draw_text(const weft_trace *t,
 WEFT_API WEFT_MUST_CHECK weft_status weft_draw_svg(const weft_trace *t,
                                                    const weft_draw_options *o,
                                                    weft_writer *out);
-/** Chrome/Perfetto trace-event JSON (complete "X" events; pid = rank, tid = lane; us). */
+/** Trace-event JSON of Chrome and Perfetto: complete "X" events, pid = rank, tid = lane
+ *  (+ WEFT_N_LANES a track where a lane overlaps), us; args hold every field exactly. */
 WEFT_API WEFT_MUST_CHECK weft_status weft_draw_trace_event(const weft_trace *t,
                                                            weft_writer *out);
 /** Two traces under one another on one time axis, text. */

@@ -104,9 +104,9 @@ typedef struct weft_compare_op {
     double a, b;
 } weft_compare_op;
 
+/** One rank's median step, shared out; each array sums to the length of the step. */
 typedef struct weft_compare_rank {
-    double a[WEFT_N_SPENT],
-        b[WEFT_N_SPENT]; /**< in the median step; each sums to its length */
+    double a[WEFT_N_SPENT], b[WEFT_N_SPENT];
 } weft_compare_rank;
 
 /** Two traces subtracted. Times are in b's unit; a was multiplied by `scale`. */
@@ -122,8 +122,7 @@ typedef struct weft_compare {
     int n_kinds;
     weft_compare_kind *kind; /**< [n_kinds]                */
     int64_t n_matched;       /**< ops in both              */
-    double
-        mean_abs_error; /**< mean |b - a| / b of the matched ops, 0 for b = 0 left out */
+    double mean_abs_error;   /**< mean |b - a| / b of the matched ops, b = 0 left out */
     int n_worst;
     weft_compare_op *worst; /**< [n_worst] by |b - a|, largest first */
     int64_t n_missing;      /**< ops of one trace that the other lacks */
@@ -135,8 +134,8 @@ typedef struct weft_compare {
  * Subtract two traces op by op. Ops pair by (rank, kind, slice, chunk, micro-batch);
  * with several steps a trace's value of an op is its median over them.
  *
- * @return WEFT_OK; WEFT_E_MISMATCH when the rank counts differ; WEFT_E_INVALID for a trace
- *         without ops. Ops missing on one side are no failure: see n_missing.
+ * @return WEFT_OK; WEFT_E_MISMATCH when the rank counts differ; WEFT_E_INVALID for a
+ *         trace without ops. Ops missing on one side are no failure: see n_missing.
  */
 WEFT_API WEFT_MUST_CHECK weft_status weft_trace_compare(const weft_trace *a,
                                                         const weft_trace *b,

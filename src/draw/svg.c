@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The timeline as SVG. Each rank is a row: a bar of boxes, a thin strip for what runs in
- * the other lanes beneath it, and under that the curve of the activations it holds, all
- * ranks on one scale.
+ * The timeline as SVG. Each rank is a row: a bar of boxes, a thin strip for what runs
+ * in the other lanes beneath it, and under that the curve of the activations it holds,
+ * all ranks on one scale.
  */
 #include "draw/svg.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Colours. Blue, orange and green stay apart for the common kinds of colour blindness and
- * in print without colour (dark, light, between); boxes wide enough carry letters as well.
+ * Colours. Blue, orange and green stay apart for the common kinds of colour blindness
+ * and in print without colour (dark, light, between); wide boxes carry letters as well.
  * The chunks of a kind are shades of it, chunk 0 the strongest.
  */
 #include <math.h>

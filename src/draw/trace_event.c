@@ -3,8 +3,8 @@
  * Trace-event JSON, as Chrome and Perfetto read it: a process a rank, a thread a lane.
  * Slices of one thread must nest, so what overlaps in a lane goes to a further thread:
  * tid = lane + WEFT_N_LANES * track. Times are microseconds (a cost unit is drawn as a
- * millisecond); args hold the exact ones and every other field, so that a trace reads back
- * as it was. Counters hold the activations in flight.
+ * millisecond); args hold the exact ones and every other field, so that a trace reads
+ * back as it was. Counters hold the activations in flight.
  */
 #include <string.h>
 

@@ -159,6 +159,17 @@ static void several_steps_give_the_median_of_each_op_and_the_median_step(void **
     weft_trace_clear(&b);
 }
 
+static void of_two_middle_steps_the_shorter_is_the_median(void **state)
+{
+    weft_trace t = three_steps();
+    int step;
+    toy_add(&t, 0, WEFT_OP_F, 0, 0, 30, 2.5);
+    t.entry[t.n - 1].step = 3;
+    assert_int_equal(weft_trace_median_step(&t, &step), WEFT_OK);
+    assert_int_equal(step, 3);
+    weft_trace_clear(&t);
+}
+
 static void cost_units_are_brought_to_seconds_by_all_compute_time(void **state)
 {
     weft_trace a = toy_1f1b(2, 4, 1, 2), b = toy_1f1b(2, 4, 0.003, 0.006);
@@ -166,6 +177,7 @@ static void cost_units_are_brought_to_seconds_by_all_compute_time(void **state)
     snprintf(b.unit, sizeof b.unit, "s");
     assert_int_equal(weft_trace_compare(&a, &b, &c), WEFT_OK);
     NEAR(c.scale, 0.003);
+    NEAR(c.mean_abs_error, 0);
     NEAR(c.length_a, c.length_b);
     assert_int_equal(c.n_matched, 16);
     weft_compare_clear(&c);
@@ -253,6 +265,7 @@ int main(void)
         cmocka_unit_test(shares_sum_to_the_step_length_for_random_entries),
         cmocka_unit_test(collectives_count_only_where_nothing_else_runs),
         cmocka_unit_test(several_steps_give_the_median_of_each_op_and_the_median_step),
+        cmocka_unit_test(of_two_middle_steps_the_shorter_is_the_median),
         cmocka_unit_test(cost_units_are_brought_to_seconds_by_all_compute_time),
         cmocka_unit_test(ops_that_one_trace_lacks_are_named),
         cmocka_unit_test(traces_that_cannot_be_compared_are_refused_in_words),
