@@ -10,7 +10,8 @@ WEFT_BEGIN
 
 /** realloc_fn(NULL, n) allocates. NULL restores the default. Call before anything else;
  *  not thread-safe. */
-WEFT_API void weft_set_allocator(void *(*realloc_fn)(void *, size_t), void (*free_fn)(void *));
+WEFT_API void weft_set_allocator(void *(*realloc_fn)(void *, size_t),
+                                 void (*free_fn)(void *));
 
 WEFT_END
 #endif

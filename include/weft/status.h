@@ -27,8 +27,8 @@ WEFT_API const char *weft_status_message(void);
 
 /** Make a failure and its message together and return st; for code that extends weft.
  *  file and line go to the debug record, never into the words a user reads. */
-WEFT_API weft_status weft_fail(weft_status st, const char *file, int line, const char *fmt, ...)
-    WEFT_PRINTF(4, 5);
+WEFT_API weft_status weft_fail(weft_status st, const char *file, int line,
+                               const char *fmt, ...) WEFT_PRINTF(4, 5);
 
 /** Short fixed name, such as "invalid argument"; never NULL. */
 WEFT_API const char *weft_status_name(weft_status st);

@@ -33,7 +33,7 @@ WEFT_API void weft_print(weft_writer *out, const char *fmt, ...) WEFT_PRINTF(2, 
 
 /** A writer that appends to a growing string. */
 typedef struct weft_text {
-    char *s;         /**< NUL-terminated; never NULL after init */
+    char *s; /**< NUL-terminated; never NULL after init */
     unsigned n, cap;
 } weft_text;
 

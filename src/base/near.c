@@ -30,15 +30,16 @@ int wf_distance(const char *a, const char *b)
         for (int j = 1; j <= lb; j++) {
             int x = lower(a[i - 1]), y = lower(b[j - 1]);
             cur[j] = min3(up[j] + 1, cur[j - 1] + 1, up[j - 1] + (x != y));
-            int swapped = i > 1 && j > 1 && x == lower(b[j - 2]) && lower(a[i - 2]) == y;
+            int swapped =
+                i > 1 && j > 1 && x == lower(b[j - 2]) && lower(a[i - 2]) == y;
             if (swapped && up2[j - 2] + 1 < cur[j]) cur[j] = up2[j - 2] + 1;
         }
     }
     return d[la % 3][lb];
 }
 
-const char *wf_nearest(const char *word, int n, const char *(*name)(const void *ctx, int i),
-                       const void *ctx)
+const char *wf_nearest(const char *word, int n,
+                       const char *(*name)(const void *ctx, int i), const void *ctx)
 {
     const char *best = NULL;
     int len = (int)strlen(word), best_d = 2 + len / 3;

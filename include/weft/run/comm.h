@@ -21,27 +21,31 @@ typedef struct weft_group weft_group; /**< an ordered set of ranks of one comm *
 
 /** What a message is for; counted, traced and tampered with by this name. */
 typedef enum weft_purpose {
-    WEFT_FOR_F_ATTN,  /**< backward all-reduce of f before attention      */
-    WEFT_FOR_G_ATTN,  /**< forward all-reduce of g after attention        */
-    WEFT_FOR_F_MLP, WEFT_FOR_G_MLP,
-    WEFT_FOR_EMBED,   /**< forward sum of the vocab-parallel embedding    */
-    WEFT_FOR_HEAD,    /**< backward sum at the input of the output layer  */
-    WEFT_FOR_CE_MAX, WEFT_FOR_CE_SUM, /**< cross-entropy: max; sum and target */
+    WEFT_FOR_F_ATTN, /**< backward all-reduce of f before attention      */
+    WEFT_FOR_G_ATTN, /**< forward all-reduce of g after attention        */
+    WEFT_FOR_F_MLP,
+    WEFT_FOR_G_MLP,
+    WEFT_FOR_EMBED, /**< forward sum of the vocab-parallel embedding    */
+    WEFT_FOR_HEAD,  /**< backward sum at the input of the output layer  */
+    WEFT_FOR_CE_MAX,
+    WEFT_FOR_CE_SUM,  /**< cross-entropy: max; sum and target */
     WEFT_FOR_TIED,    /**< gradient sum of tied embeddings across stages  */
     WEFT_FOR_DP_GRAD, /**< gradient sum over data-parallel replicas       */
     WEFT_FOR_NORM,    /**< gradient norm                                  */
     WEFT_FOR_LOSS,    /**< loss value to every rank                       */
-    WEFT_FOR_ACT, WEFT_FOR_ACT_GRAD,  /**< pipeline p2p                   */
-    WEFT_FOR_CONTROL, /**< set-up, barriers, sampling                     */
+    WEFT_FOR_ACT,
+    WEFT_FOR_ACT_GRAD, /**< pipeline p2p                   */
+    WEFT_FOR_CONTROL,  /**< set-up, barriers, sampling                     */
     WEFT_N_PURPOSES
 } weft_purpose;
-WEFT_API const char *weft_purpose_name(weft_purpose p); /**< "f_attn" "g_attn" ... "dp_grad" */
+WEFT_API const char *weft_purpose_name(
+    weft_purpose p); /**< "f_attn" "g_attn" ... "dp_grad" */
 
 typedef enum weft_reduce { WEFT_SUM, WEFT_MAX } weft_reduce;
 
 /** Started operation. By value; zero it to mean "none" (waiting on none is a no-op). */
 typedef struct weft_event {
-    int kind;         /**< 0 = none or finished                    */
+    int kind; /**< 0 = none or finished                    */
     int purpose;
     int64_t id;       /**< back end's handle                       */
     void *block;      /**< weft_recv_block(): the block, after wait */
@@ -63,13 +67,15 @@ typedef struct weft_comm_options {
 } weft_comm_options;
 
 /** One rank alone. */
-WEFT_API WEFT_MUST_CHECK weft_status weft_comm_self(const weft_comm_options *o, weft_comm **out);
+WEFT_API WEFT_MUST_CHECK weft_status weft_comm_self(const weft_comm_options *o,
+                                                    weft_comm **out);
 
 /** n ranks as threads: run fn(comm, ctx) on each; returns the first failure (its message is
  *  this thread's message), after every thread has ended. A failing rank aborts the others. */
-WEFT_API WEFT_MUST_CHECK weft_status
-weft_loop_run(int n, const weft_comm_options *o,
-              weft_status (*fn)(weft_comm *comm, void *ctx), void *ctx);
+WEFT_API WEFT_MUST_CHECK weft_status weft_loop_run(int n, const weft_comm_options *o,
+                                                   weft_status (*fn)(weft_comm *comm,
+                                                                     void *ctx),
+                                                   void *ctx);
 
 /** Is this process started by an MPI launcher (Open MPI, MPICH hydra, srun)?  From the
  *  environment only. *size: what the launcher says, 0 when unknown. */
@@ -77,11 +83,13 @@ WEFT_API int weft_mpi_launched(int *size);
 /** MPI_Init_thread and the world communicator. Fails with one clear message when the
  *  launcher announced more ranks than MPI_COMM_WORLD has (mismatched launcher), or when
  *  the build has no MPI. Destroy finalises. argc/argv may be NULL. */
-WEFT_API WEFT_MUST_CHECK weft_status weft_comm_mpi(const weft_comm_options *o, weft_comm **out);
+WEFT_API WEFT_MUST_CHECK weft_status weft_comm_mpi(const weft_comm_options *o,
+                                                   weft_comm **out);
 WEFT_API const char *weft_mpi_version(void); /**< "" without MPI */
 
 /** A comm over the first n ranks of `world` (others get *out = NULL); collective over the n. */
-WEFT_API WEFT_MUST_CHECK weft_status weft_comm_first(weft_comm *world, int n, weft_comm **out);
+WEFT_API WEFT_MUST_CHECK weft_status weft_comm_first(weft_comm *world, int n,
+                                                     weft_comm **out);
 
 WEFT_API void weft_comm_destroy(weft_comm *c);
 WEFT_API int weft_comm_rank(const weft_comm *c);
@@ -92,7 +100,8 @@ WEFT_API void weft_comm_set_timeout(weft_comm *c, double seconds);
 /** Tell every rank that this one failed; their waits return WEFT_E_PEER with `message`.
  *  loop: sets the shared word. mpi: prints the message once and MPI_Abort only if
  *  `kill` is set (cmd's right alone). */
-WEFT_API void weft_comm_abort(weft_comm *c, weft_status st, const char *message, int kill);
+WEFT_API void weft_comm_abort(weft_comm *c, weft_status st, const char *message,
+                              int kill);
 /** WEFT_OK, or the failure another rank announced, or WEFT_E_CANCELLED after
  *  weft_comm_ask_stop(). Waits do not end by the latter: ranks must agree on where to stop. */
 WEFT_API WEFT_MUST_CHECK weft_status weft_comm_poll(weft_comm *c);
@@ -113,8 +122,10 @@ WEFT_API WEFT_MUST_CHECK weft_status weft_board_read(const char *status_dir, int
 
 /** Collective over the listed ranks only, in the same order on each; this rank must be in
  *  the list. axes: text of the axis set, e.g. "tp" or "tp,pp" (for counts and messages). */
-WEFT_API WEFT_MUST_CHECK weft_status weft_group_create(weft_comm *c, int n, const int *ranks,
-                                                       const char *axes, weft_group **out);
+WEFT_API WEFT_MUST_CHECK weft_status weft_group_create(weft_comm *c, int n,
+                                                       const int *ranks,
+                                                       const char *axes,
+                                                       weft_group **out);
 WEFT_API void weft_group_destroy(weft_group *g);
 WEFT_API int weft_group_size(const weft_group *g); /**< NULL g: 1 */
 WEFT_API int weft_group_rank(const weft_group *g); /**< NULL g: 0 */
@@ -126,23 +137,27 @@ WEFT_API const char *weft_group_axes(const weft_group *g);
  * on every member. dtype f64 or f32 for reductions. */
 
 /** In place: buf[i] = sum|max over the group, in group rank order (loop: bit-reproducible). */
-WEFT_API WEFT_MUST_CHECK weft_status weft_all_reduce(weft_group *g, weft_purpose why, void *buf,
-                                                     int64_t count, weft_dtype t, weft_reduce op,
+WEFT_API WEFT_MUST_CHECK weft_status weft_all_reduce(weft_group *g, weft_purpose why,
+                                                     void *buf, int64_t count,
+                                                     weft_dtype t, weft_reduce op,
                                                      weft_event *ev);
 /** buf of `root` to all. */
-WEFT_API WEFT_MUST_CHECK weft_status weft_broadcast(weft_group *g, weft_purpose why, void *buf,
-                                                    int64_t bytes, int root, weft_event *ev);
+WEFT_API WEFT_MUST_CHECK weft_status weft_broadcast(weft_group *g, weft_purpose why,
+                                                    void *buf, int64_t bytes, int root,
+                                                    weft_event *ev);
 /** in: this rank's bytes; out: [size][bytes]. */
 WEFT_API WEFT_MUST_CHECK weft_status weft_all_gather(weft_group *g, weft_purpose why,
-                                                     const void *in, int64_t bytes, void *out,
-                                                     weft_event *ev);
+                                                     const void *in, int64_t bytes,
+                                                     void *out, weft_event *ev);
 /** out[count]: this rank's part of the sum of in[size*count]. */
-WEFT_API WEFT_MUST_CHECK weft_status weft_reduce_scatter(weft_group *g, weft_purpose why,
+WEFT_API WEFT_MUST_CHECK weft_status weft_reduce_scatter(weft_group *g,
+                                                         weft_purpose why,
                                                          const void *in, int64_t count,
-                                                         weft_dtype t, void *out, weft_event *ev);
+                                                         weft_dtype t, void *out,
+                                                         weft_event *ev);
 WEFT_API WEFT_MUST_CHECK weft_status weft_all_to_all(weft_group *g, weft_purpose why,
-                                                     const void *in, int64_t bytes, void *out,
-                                                     weft_event *ev);
+                                                     const void *in, int64_t bytes,
+                                                     void *out, weft_event *ev);
 /** Returns when all members are here (waits inside). */
 WEFT_API WEFT_MUST_CHECK weft_status weft_barrier(weft_group *g);
 
@@ -150,18 +165,21 @@ WEFT_API WEFT_MUST_CHECK weft_status weft_barrier(weft_group *g);
  *  implementation's limit. weft_send_block: `block` (from `arena`) is given away: loop hands
  *  it to the receiver without a copy, mpi gives it back to the arena when sent.
  *  weft_recv_block: ev->block after the wait is a block of `arena` charged to `charge`. */
-WEFT_API WEFT_MUST_CHECK weft_status weft_send_block(weft_comm *c, weft_purpose why, int dst,
-                                                     int64_t tag, weft_arena *arena, void *block,
+WEFT_API WEFT_MUST_CHECK weft_status weft_send_block(weft_comm *c, weft_purpose why,
+                                                     int dst, int64_t tag,
+                                                     weft_arena *arena, void *block,
                                                      int64_t bytes, weft_event *ev);
-WEFT_API WEFT_MUST_CHECK weft_status weft_recv_block(weft_comm *c, weft_purpose why, int src,
-                                                     int64_t tag, weft_arena *arena,
-                                                     weft_tag charge, int64_t bytes,
-                                                     weft_event *ev);
+WEFT_API WEFT_MUST_CHECK weft_status weft_recv_block(weft_comm *c, weft_purpose why,
+                                                     int src, int64_t tag,
+                                                     weft_arena *arena, weft_tag charge,
+                                                     int64_t bytes, weft_event *ev);
 /** Plain copies of caller-owned buffers. */
-WEFT_API WEFT_MUST_CHECK weft_status weft_send(weft_comm *c, weft_purpose why, int dst, int64_t tag,
-                                               const void *buf, int64_t bytes, weft_event *ev);
-WEFT_API WEFT_MUST_CHECK weft_status weft_recv(weft_comm *c, weft_purpose why, int src, int64_t tag,
-                                               void *buf, int64_t bytes, weft_event *ev);
+WEFT_API WEFT_MUST_CHECK weft_status weft_send(weft_comm *c, weft_purpose why, int dst,
+                                               int64_t tag, const void *buf,
+                                               int64_t bytes, weft_event *ev);
+WEFT_API WEFT_MUST_CHECK weft_status weft_recv(weft_comm *c, weft_purpose why, int src,
+                                               int64_t tag, void *buf, int64_t bytes,
+                                               weft_event *ev);
 
 /** Finish. WEFT_E_TIMEOUT: the message names this rank, step, op, what it waited for and
  *  from whom, and (from the status board) where that rank is. WEFT_E_PEER: its words. */
@@ -174,7 +192,7 @@ WEFT_API WEFT_MUST_CHECK weft_status weft_test(weft_comm *c, weft_event *ev, int
 /** Exact calls and bytes per (axis set, purpose) of this rank; bytes = payload passed in
  *  (all-reduce: count * element size; p2p: sent bytes). */
 typedef struct weft_count_row {
-    char axes[24];        /**< "tp", "dp", "pp", ... ("p2p" for point to point) */
+    char axes[24]; /**< "tp", "dp", "pp", ... ("p2p" for point to point) */
     weft_purpose purpose;
     int64_t calls, bytes;
 } weft_count_row;

@@ -16,16 +16,24 @@ typedef enum weft_dtype { WEFT_F64, WEFT_F32, WEFT_BF16, WEFT_N_DTYPES } weft_dt
 
 WEFT_API int64_t weft_dtype_bytes(weft_dtype t);
 WEFT_API const char *weft_dtype_name(weft_dtype t); /**< "f64" "f32" "bf16" */
-WEFT_API WEFT_MUST_CHECK weft_status weft_dtype_parse(const char *text, weft_dtype *out);
+WEFT_API WEFT_MUST_CHECK weft_status weft_dtype_parse(const char *text,
+                                                      weft_dtype *out);
 /** Type of gradients, optimizer state, statistics and reductions: f64 for f64, else f32. */
 WEFT_API weft_dtype weft_dtype_acc(weft_dtype t);
 
 /** What memory is for; the planner's classes are the same seven. */
 typedef enum weft_tag {
-    WEFT_PARAM, WEFT_GRAD, WEFT_OPTIM, WEFT_ACT, WEFT_LOGITS, WEFT_COMM, WEFT_TEMP,
+    WEFT_PARAM,
+    WEFT_GRAD,
+    WEFT_OPTIM,
+    WEFT_ACT,
+    WEFT_LOGITS,
+    WEFT_COMM,
+    WEFT_TEMP,
     WEFT_N_TAGS
 } weft_tag;
-WEFT_API const char *weft_tag_name(weft_tag tag); /**< "params" "grads" ... as in cli.md */
+WEFT_API const char *weft_tag_name(
+    weft_tag tag); /**< "params" "grads" ... as in cli.md */
 
 /**
  * One rank's memory. Blocks are 64-byte aligned, kept in free lists by size and charged
@@ -34,19 +42,21 @@ WEFT_API const char *weft_tag_name(weft_tag tag); /**< "params" "grads" ... as i
 typedef struct weft_arena weft_arena;
 
 /** limit_bytes 0: none. Fails with WEFT_E_NOMEM naming the tag, bytes asked and used. */
-WEFT_API WEFT_MUST_CHECK weft_status weft_arena_create(int64_t limit_bytes, weft_arena **out);
+WEFT_API WEFT_MUST_CHECK weft_status weft_arena_create(int64_t limit_bytes,
+                                                       weft_arena **out);
 WEFT_API void weft_arena_destroy(weft_arena *a); /**< frees everything, taken or not */
 /** bytes >= 0 (0 gives a valid block of 0 bytes). Contents undefined. */
-WEFT_API WEFT_MUST_CHECK weft_status weft_arena_take(weft_arena *a, weft_tag tag, int64_t bytes,
-                                                     void **out);
+WEFT_API WEFT_MUST_CHECK weft_status weft_arena_take(weft_arena *a, weft_tag tag,
+                                                     int64_t bytes, void **out);
 /** Same, zeroed. */
-WEFT_API WEFT_MUST_CHECK weft_status weft_arena_zero(weft_arena *a, weft_tag tag, int64_t bytes,
-                                                     void **out);
+WEFT_API WEFT_MUST_CHECK weft_status weft_arena_zero(weft_arena *a, weft_tag tag,
+                                                     int64_t bytes, void **out);
 /** NULL is ignored. Debug builds fill the block with a NaN pattern. */
 WEFT_API void weft_arena_give(weft_arena *a, void *block);
 /** Hand a block over to another arena (same process): uncharge here, charge there under
  *  `tag`. Safe while other threads use either arena. */
-WEFT_API WEFT_MUST_CHECK weft_status weft_arena_adopt(weft_arena *to, weft_tag tag, void *block);
+WEFT_API WEFT_MUST_CHECK weft_status weft_arena_adopt(weft_arena *to, weft_tag tag,
+                                                      void *block);
 WEFT_API int64_t weft_arena_used(const weft_arena *a, weft_tag tag);
 WEFT_API int64_t weft_arena_peak(const weft_arena *a, weft_tag tag);
 WEFT_API int64_t weft_arena_peak_total(const weft_arena *a);
