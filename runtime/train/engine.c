@@ -114,7 +114,7 @@ static weft_status make_exec(weft_engine *e)
                           .trace_rank = weft_comm_rank(e->comm)};
 
     if (e->cfg.op_s) x.op_s = e->cfg.op_s + per_rank * e->coord[WEFT_PP];
-    weft_trace_init(&e->trace, weft_comm_size(e->comm), "s", "measured");
+    weft_trace_init(&e->trace, weft_comm_size(e->comm), "s", l->schedule);
     e->trace.measured = 1;
     return weft_exec_create(&x, &e->exec);
 }

@@ -2,6 +2,7 @@
 #include <weft/run/measure.h>
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <weft/run/exec.h>
 
@@ -102,7 +103,11 @@ weft_status weft_pipeline_step(const weft_pipeline_slice *s, int step, weft_trac
     double start = first_start(s, step);
     weft_trace t;
 
-    weft_trace_init(&t, s->schedule->p, "s", "measured");
+    char title[64];
+
+    snprintf(title, sizeof title, "%s p=%d m=%d", s->schedule->kind, s->schedule->p,
+             s->schedule->m);
+    weft_trace_init(&t, s->schedule->p, "s", title);
     t.measured = 1;
     for (int64_t i = 0; i < s->trace->n; i++) {
         weft_trace_entry e = s->trace->entry[i];

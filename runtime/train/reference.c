@@ -2,6 +2,7 @@
 /* The unsplit run, kept whole in double. */
 #include "train/reference.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "base/alloc.h"
@@ -31,6 +32,8 @@ static weft_status run_steps(weft_engine *e, weft_reference *r)
     const weft_chunk *c = weft_engine_chunk(e, 0);
     r->saturated = c->clampable ? (double)c->clamped / (double)c->clampable : 0;
     r->largest = c->largest;
+    for (int i = 0; i < r->steps; i++) /* the norm is a sum too, of squares */
+        r->largest = fmax(r->largest, r->norm[i] * r->norm[i]);
     return keep(e, &r->map, 0, &r->weight);
 }
 
