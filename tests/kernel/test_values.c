@@ -81,6 +81,24 @@ static void nan_scores(weft_kctx *k, weft_dtype t)
     assert_near(lab_get(s, t, 8), exp(2) / (1 + exp(1) + exp(2)), 4e-3);
 }
 
+static void above_diagonal(weft_kctx *k, weft_dtype t)
+{
+    double s[25] = {0}, dp[25] = {0};
+    for (int i = 0; i < 25; i++) {
+        lab_set(s, t, i, i);
+        lab_set(dp, t, i, i);
+    }
+    weft_k_softmax_causal(k, t, 1, 5, 1, s);
+    weft_k_softmax_causal_dx(k, t, 1, 5, 1, s, dp);
+    for (int i = 0; i < 25; i++)
+        if (i % 5 > i / 5) assert_true(lab_get(s, t, i) == 0 && lab_get(dp, t, i) == 0);
+}
+
+static void nothing_is_above_the_diagonal(void **state)
+{
+    with_each(above_diagonal);
+}
+
 static void a_nan_score_spoils_its_own_row_only(void **state)
 {
     with_each(nan_scores);
@@ -104,7 +122,6 @@ static void absmax_finds_infinity_and_nan(void **state)
     with_each(check_absmax);
 }
 
-/* m = v = 0, g = 1: both corrected moments are 1 whatever the step, so it moves by lr. */
 static void check_adamw(weft_kctx *k, weft_dtype t)
 {
     const weft_dtype acc = weft_dtype_acc(t);
@@ -198,6 +215,7 @@ int main(void)
         cmocka_unit_test(case_73_logits_of_1000_give_a_loss_without_inf_or_nan),
         cmocka_unit_test(a_nan_among_the_logits_reaches_the_loss),
         cmocka_unit_test(a_nan_score_spoils_its_own_row_only),
+        cmocka_unit_test(nothing_is_above_the_diagonal),
         cmocka_unit_test(absmax_finds_infinity_and_nan),
         cmocka_unit_test(case_105_adamw_of_step_11_has_its_bias_corrections),
         cmocka_unit_test(sum_of_squares_does_not_drift),
