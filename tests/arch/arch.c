@@ -300,6 +300,36 @@ static void offered_heads_are_legal(void **state)
         }
 }
 
+/* Random texts from the words of the language: each is refused in words, or is a model
+ * that passes its check and whose table counts what it says. */
+static void any_text_is_a_sound_model_or_refused(void **state)
+{
+    static const char *const words[] = {
+        "gpt2", "layers",   "hidden",   "heads",    "ffn",        "vocab",
+        "tied", "kv_heads", "head_dim", "=",        "=",          "=",
+        ",",    ",",        "1",        "2",        "12",         "96",
+        "0",    "-1",       "1e9",      "9e99",     "2147483647", "nan",
+        "",     "x",        "true",     "norm_eps", "."};
+    enum { N = sizeof words / sizeof *words };
+    unsigned seed = 12345;
+    int taken = 0;
+    for (int i = 0; i < 30000; i++) {
+        char text[160] = "gpt2,";
+        if (i % 3 == 0) text[0] = 0;
+        for (int n = 0; n < 1 + i % 9; n++)
+            strcat(text, words[(seed = seed * 1664525 + 1013904223) / 65536 % N]);
+        weft_arch a;
+        if (weft_arch_parse(text, &a)) {
+            assert_true(strlen(weft_status_message()) > 10);
+            continue;
+        }
+        taken++;
+        assert_int_equal(weft_arch_check(&a), WEFT_OK);
+        assert_true(weft_arch_params(&a) > 0 && weft_arch_tensor_count(&a) >= 16);
+    }
+    assert_true(taken > 100);
+}
+
 static void json_states_the_dimensions_and_the_count(void **state)
 {
     weft_arch a = parse("gpt2");
@@ -330,6 +360,7 @@ int main(void)
         cmocka_unit_test(megatron_and_hugging_face_names_are_known),
         cmocka_unit_test(what_cannot_be_a_model_is_refused_in_words),
         cmocka_unit_test(offered_heads_are_legal),
+        cmocka_unit_test(any_text_is_a_sound_model_or_refused),
         cmocka_unit_test(json_states_the_dimensions_and_the_count),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

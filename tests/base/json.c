@@ -34,13 +34,16 @@ static void nested_containers_get_their_commas(void **state)
     wf_json_i64(&j, 1);
     wf_json_i64(&j, 2);
     wf_json_end_array(&j);
+    wf_json_array(&j); /* as deep as the last, and empty again */
+    wf_json_i64(&j, 3);
+    wf_json_end_array(&j);
     wf_json_null(&j);
     wf_json_end_array(&j);
     wf_json_put_bool(&j, "c", 1);
     wf_json_put_string(&j, "d", NULL);
     wf_json_end_object(&j);
-    assert_string_equal(text.s,
-                        "{\"a\":-1,\"b\":[[],{},[1,2],null],\"c\":true,\"d\":null}");
+    assert_string_equal(
+        text.s, "{\"a\":-1,\"b\":[[],{},[1,2],[3],null],\"c\":true,\"d\":null}");
     assert_int_equal(weft_writer_status(&out), WEFT_OK);
 }
 

@@ -107,9 +107,9 @@ static const row rows[] = {
      "than "
      "-p 4",
      "--group 4"},
-    {"micro-schedule", L12, "--global-batch 4e9",
-     "--global-batch 4000000000 makes 4000000000 micro-batches, more than 2147483647",
-     "--micro-batch 4"},
+    {"micro-schedule", L12, "--global-batch 4294967297", /* 2^32 + 1 = 641 * 6700417 */
+     "--global-batch 4294967297 makes 4294967297 micro-batches, more than 2147483647",
+     "--micro-batch 641"},
     {"seq", L12, "--seq 2048",
      "--seq 2048 is longer than the model's 1024 positions; --seq 1024 is the most",
      "--seq 1024"},
@@ -294,6 +294,46 @@ static void the_table_accepts_exactly_the_legal_layouts(void **state)
     assert_true(accepted > 500 && accepted < ALL / 2);
 }
 
+static uint64_t bits = 0x9e3779b97f4a7c15u;
+
+/* Mostly small numbers, some at the ends of their type. */
+static int64_t any_number(int64_t least, int64_t most)
+{
+    bits ^= bits << 13;
+    bits ^= bits >> 7;
+    bits ^= bits << 17;
+    switch (bits >> 60) {
+    case 0: return least;
+    case 1: return most;
+    case 2: return (int64_t)(bits % (uint64_t)most);
+    default: return (int64_t)(bits >> 20) % 17 - 1;
+    }
+}
+
+/* For the undefined-behaviour sanitizer: no struct makes the table or its words overflow. */
+static void any_struct_is_accepted_or_refused_in_words(void **state)
+{
+    weft_arch a = given_arch("layers=12,hidden=96,heads=12,positions=2147483647");
+    for (int i = 0; i < 3000; i++) {
+        weft_layout l = given_layout("");
+        int32_t *degree[] = {&l.tp, &l.pp, &l.dp, &l.vpp, &l.group};
+        int64_t *number[] = {&l.micro_batch, &l.global_batch, &l.seq,
+                             &l.vocab_multiple};
+        for (int d = 0; d < 5; d++)
+            if (any_number(0, 3) > 0)
+                *degree[d] = (int32_t)any_number(INT32_MIN, INT32_MAX);
+        for (int n = 0; n < 4; n++)
+            if (any_number(0, 3) > 0) *number[n] = any_number(INT64_MIN, INT64_MAX);
+        if (i % 3 == 0) strcpy(l.schedule, "interleaved");
+        weft_layout before = l;
+        if (weft_layout_check(&l, &a) != WEFT_OK)
+            assert_true(strlen(weft_status_message()) > 10);
+        assert_memory_equal(&l, &before, sizeof l);
+        assert_true(weft_layout_world(&l) >= 1);
+        if (l.global_batch > 0) assert_true(weft_layout_n_micro(&l) <= l.global_batch);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -303,6 +343,7 @@ int main(void)
         cmocka_unit_test(options_are_refused_where_they_are_set),
         cmocka_unit_test(what_this_version_lacks_is_refused_in_a_struct_too),
         cmocka_unit_test(what_has_no_default_must_be_given),
+        cmocka_unit_test(any_struct_is_accepted_or_refused_in_words),
         cmocka_unit_test(the_table_accepts_exactly_the_legal_layouts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
