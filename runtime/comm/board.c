@@ -217,6 +217,35 @@ static int copy_once(const wf_record *r, wf_place *p, int64_t *mono, int64_t *wa
            before == atomic_load_explicit(&r->seq, memory_order_relaxed);
 }
 
+/* The letter after the name in /proc/PID/stat; 0 when the process is gone, '?' when the
+ * system has no such file. */
+static char process_state(int64_t pid)
+{
+    char path[64], line[512];
+    if (kill((pid_t)pid, 0) && errno == ESRCH) return 0;
+    snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
+    FILE *f = fopen(path, "re");
+    if (!f) return '?';
+    size_t n = fread(line, 1, sizeof line - 1, f);
+    fclose(f);
+    line[n] = '\0';
+    const char *name_end = strrchr(line, ')');
+    return name_end && name_end[1] == ' ' ? name_end[2] : '?';
+}
+
+static const char *process_words(const wf_place *p)
+{
+    if (!p->same_host || p->pid == getpid()) return "";
+    switch (process_state(p->pid)) {
+    case 0:
+    case 'Z':
+    case 'X': return ", its process is gone";
+    case 'T':
+    case 't': return ", its process is stopped by a signal";
+    default: return "";
+    }
+}
+
 static void copy_place(const wf_record *r, wf_place *p)
 {
     char here[sizeof r->host] = {0};
@@ -234,6 +263,7 @@ static void copy_place(const wf_record *r, wf_place *p)
     int64_t ns = p->same_host ? clock_ns(CLOCK_MONOTONIC) - mono
                               : clock_ns(CLOCK_REALTIME) - wall;
     p->since_s = ns > 0 ? 1e-9 * (double)ns : 0;
+    p->process = process_words(p);
 }
 
 static int look_at_file(const char *dir, int rank, wf_place *out)
@@ -267,35 +297,6 @@ int wf_board_look(const wf_board *b, int rank, wf_place *out)
     return b->dir ? look_at_file(b->dir, rank, out) : 0;
 }
 
-/* The letter after the name in /proc/PID/stat; 0 when the process is gone, '?' when the
- * system has no such file. */
-static char process_state(int64_t pid)
-{
-    char path[64], line[512];
-    if (kill((pid_t)pid, 0) && errno == ESRCH) return 0;
-    snprintf(path, sizeof path, "/proc/%lld/stat", (long long)pid);
-    FILE *f = fopen(path, "re");
-    if (!f) return '?';
-    size_t n = fread(line, 1, sizeof line - 1, f);
-    fclose(f);
-    line[n] = '\0';
-    const char *name_end = strrchr(line, ')');
-    return name_end && name_end[1] == ' ' ? name_end[2] : '?';
-}
-
-static const char *process_words(const wf_place *p)
-{
-    if (!p->same_host || p->pid == getpid()) return "";
-    switch (process_state(p->pid)) {
-    case 0:
-    case 'Z':
-    case 'X': return ", its process is gone";
-    case 'T':
-    case 't': return ", its process is stopped by a signal";
-    default: return "";
-    }
-}
-
 void wf_place_text(const wf_place *p, char *text, int cap)
 {
     char doing[128], host[80] = "";
@@ -314,10 +315,10 @@ void wf_place_text(const wf_place *p, char *text, int cap)
     if (!p->same_host) snprintf(host, sizeof host, " on host %s", p->host);
     if (!*p->op && p->state != WF_ENDED)
         snprintf(text, (size_t)cap, "has noted no op yet, %s%s%s", doing, host,
-                 process_words(p));
+                 p->process);
     else
         snprintf(text, (size_t)cap, "is at step %lld%s%s, %s%s%s", (long long)p->step,
-                 *p->op ? ", op " : "", p->op, doing, host, process_words(p));
+                 *p->op ? ", op " : "", p->op, doing, host, p->process);
 }
 
 weft_status weft_board_read(const char *status_dir, int rank, char *text, int cap)

@@ -39,7 +39,8 @@ typedef struct wf_place {
     wf_state state;
     int peer;
     weft_purpose purpose;
-    double since_s; /* seconds ago */
+    double since_s;      /* seconds ago */
+    const char *process; /* "", or what is wrong with its process */
 } wf_place;
 
 typedef struct wf_board {

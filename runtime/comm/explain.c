@@ -44,8 +44,14 @@ const char *wf_what(const wf_op *op, char *buf, int cap)
     return buf;
 }
 
-/* From the boards: members that are not in the same wait, first those that wait for nobody:
- * one of them is where it began. -1: a member has no board. */
+static int in_same_wait(const wf_place *p, const wf_op *op)
+{
+    return p->state == WF_WAITING && !*p->process && p->peer < 0 &&
+           p->purpose == op->why && !strcmp(p->axes, op->group->axes);
+}
+
+/* From the boards: members that are not in the same wait, first those that wait for nobody
+ * or cannot go on: one of them is where it began. -1: a member has no board. */
 static int absent_by_board(weft_comm *c, const wf_op *op, int *ranks, int max)
 {
     int n = 0, n_first = 0;
@@ -54,12 +60,9 @@ static int absent_by_board(weft_comm *c, const wf_op *op, int *ranks, int max)
         int rank = op->group->ranks[i];
         if (i == op->group->me) continue;
         if (!wf_board_look(&c->board, rank, &p)) return -1;
-        int waits = p.state == WF_WAITING;
-        if (waits && p.peer < 0 && p.purpose == op->why &&
-            !strcmp(p.axes, op->group->axes))
-            continue;
+        if (in_same_wait(&p, op)) continue;
         ranks[n++] = rank;
-        if (waits) continue;
+        if (p.state == WF_WAITING && !*p.process) continue;
         memmove(ranks + n_first + 1, ranks + n_first,
                 (size_t)(n - 1 - n_first) * sizeof *ranks);
         ranks[n_first++] = rank;

@@ -15,7 +15,7 @@
 
 enum { KILLED_STATUS = 3 };
 
-/* A rank that was told of a failure leaves ending the job to the rank that failed, so that
+/* A rank that is not the first to fail leaves ending the job to the one that is, so that
  * its words get out; and ends it itself if nothing comes of that. */
 static const double others_turn_s = 2, abort_limit_s = 5;
 /* Between printing and the end: launchers drop what they have not yet read from a rank. */
@@ -71,12 +71,12 @@ static void cannot_abort(const char *message)
     _exit(KILLED_STATUS);
 }
 
-static void end_job(mpi_world *w, int mine)
+static void end_job(mpi_world *w, int first)
 {
-    if (!mine) wf_sleep_s(others_turn_s);
+    wf_sleep_s(first ? forward_s : others_turn_s);
     /* MPI_Abort itself may wait for a launcher that cannot be reached. */
-    wf_watch *watch = wf_watch_start(
-        &(wf_watch_rule){cannot_abort, abort_limit_s, w->rank, NULL}, "MPI_Abort");
+    wf_watch_rule rule = {cannot_abort, abort_limit_s, w->rank, NULL};
+    wf_watch *watch = wf_watch_start(&rule, "MPI_Abort");
     MPI_Abort(MPI_COMM_WORLD, KILLED_STATUS);
     wf_watch_stop(watch);
     _exit(KILLED_STATUS);
@@ -98,13 +98,13 @@ void wf_mpi_abort(weft_comm *comm, weft_status st, const char *message, int kill
         snprintf(n.words, sizeof n.words, "rank %d: %s", w->rank, message);
     remember(w, &n);
     int mine = w->first.rank == w->rank;
-    if (kill && mine && wf_mpi_speaks_first(w->status_dir, w->first.words)) {
+    int first = kill && mine && wf_mpi_speaks_first(w->status_dir, w->first.words);
+    if (first) {
         fprintf(stderr, "%s\n", w->first.words);
         fflush(stderr);
     }
     if (mine && owner) tell_others(w);
-    if (kill && mine) wf_sleep_s(forward_s);
-    if (kill) end_job(w, mine);
+    if (kill) end_job(w, first);
 }
 
 void wf_mpi_stop_listening(mpi_world *w)
