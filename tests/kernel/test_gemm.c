@@ -244,38 +244,45 @@ static void calls_that_make_no_sense_are_refused_in_words(void **state)
     lab_free_context(k);
 }
 
-/* One B for all matrices of a batch. */
+/* Batches with B apart by `sb`, in whole numbers. */
+static void check_stride(weft_kctx *k, int64_t sb)
+{
+    float a[3 * 2 * 4], b[3 * 4 * 3], c[3 * 2 * 3];
+    for (int j = 0; j < 24; j++)
+        a[j] = (float)(j % 7);
+    for (int j = 0; j < 36; j++)
+        b[j] = (float)(j % 5);
+    weft_gemm g = {.m = 2,
+                   .n = 3,
+                   .k = 4,
+                   .batch = 3,
+                   .sa = 8,
+                   .sb = sb,
+                   .sc = 6,
+                   .alpha = 1,
+                   .in = WEFT_F32,
+                   .out = WEFT_F32,
+                   .a = a,
+                   .b = b,
+                   .c = c};
+    assert_int_equal(weft_k_gemm(k, &g), WEFT_OK);
+    for (int q = 0; q < 3; q++)
+        for (int e = 0; e < 6; e++) {
+            float want = 0;
+            for (int l = 0; l < 4; l++)
+                want += a[q * 8 + e / 3 * 4 + l] * b[q * sb + l * 3 + e % 3];
+            assert_true(c[q * 6 + e] == want);
+        }
+}
+
 static void a_batch_stride_of_zero_repeats_the_matrix(void **state)
 {
     const weft_backend all[] = {WEFT_BACKEND_REF, WEFT_BACKEND_AUTO};
     for (int i = 0; i < 2; i++) {
         weft_kctx *k = context(all[i], 2);
-        float a[3 * 2 * 4], b[4 * 3], c[3 * 2 * 3];
-        for (int j = 0; j < 24; j++)
-            a[j] = (float)(j % 7);
-        for (int j = 0; j < 12; j++)
-            b[j] = (float)(j % 5);
-        weft_gemm g = {.m = 2,
-                       .n = 3,
-                       .k = 4,
-                       .batch = 3,
-                       .sa = 8,
-                       .sb = 0,
-                       .sc = 6,
-                       .alpha = 1,
-                       .in = WEFT_F32,
-                       .out = WEFT_F32,
-                       .a = a,
-                       .b = b,
-                       .c = c};
-        assert_int_equal(weft_k_gemm(k, &g), WEFT_OK);
-        for (int q = 0; q < 3; q++)
-            for (int e = 0; e < 6; e++) {
-                float want = 0;
-                for (int l = 0; l < 4; l++)
-                    want += a[q * 8 + e / 3 * 4 + l] * b[l * 3 + e % 3];
-                assert_true(c[q * 6 + e] == want);
-            }
+        check_stride(k, 0);
+        check_stride(k, 12); /* nothing else differs: not the primitive of before */
+        check_stride(k, 0);
         lab_free_context(k);
     }
 }

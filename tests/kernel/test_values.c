@@ -151,6 +151,63 @@ static void case_105_adamw_of_step_11_has_its_bias_corrections(void **state)
     with_each(check_adamw);
 }
 
+static void assert_all(const void *x, weft_dtype t, int n, const double *want)
+{
+    for (int i = 0; i < n; i++)
+        assert_true(lab_get(x, t, i) == want[i]);
+}
+
+static void check_clamp(weft_kctx *k, weft_dtype t)
+{
+    const double in[] = {-3, -2, 0, 2, 5}, out[] = {-2, -2, 0, 2, 2};
+    const double slope[] = {10, 20, 30, 40, 50}, through[] = {0, 20, 30, 40, 0};
+    const double twice[] = {0, 40, 60, 80, 0};
+    double x[5] = {0}, y[5] = {0}, dy[5] = {0};
+    put(x, t, 5, in);
+    put(dy, t, 5, slope);
+    assert_int_equal(weft_k_clamp(k, t, 5, 2, x, y), 2);
+    assert_all(y, t, 5, out);
+    weft_k_clamp_dx(k, t, 5, 2, x, dy, 0, y);
+    assert_all(y, t, 5, through);
+    weft_k_clamp_dx(k, t, 5, 2, x, y, 1, y);
+    assert_all(y, t, 5, twice);
+}
+
+/* Row 0 sees column 0, row 1 both; what is masked is not counted as outside. */
+static void check_clamp_causal(weft_kctx *k, weft_dtype t)
+{
+    const double in[] = {-9, 9, 2, 3}, out[] = {-2, 0, 2, 2};
+    const double slope[] = {1, 2, 3, 4}, through[] = {0, 0, 3, 0};
+    double s[4] = {0}, p[4] = {0}, dp[4] = {0};
+    put(s, t, 4, in);
+    put(dp, t, 4, slope);
+    assert_int_equal(weft_k_clamp_causal(k, t, 1, 2, 2, s, p), 2);
+    assert_all(p, t, 4, out);
+    weft_k_clamp_causal_dx(k, t, 1, 2, 2, s, dp);
+    assert_all(dp, t, 4, through);
+}
+
+static void clamp_keeps_its_bounds_and_counts_what_it_cuts(void **state)
+{
+    with_each(check_clamp);
+    with_each(check_clamp_causal);
+}
+
+static void check_sgd(weft_kctx *k, weft_dtype t)
+{
+    const weft_dtype acc = weft_dtype_acc(t);
+    double g = 0, master = 0, w = 0;
+    lab_set(&g, acc, 0, 3);
+    lab_set(&master, acc, 0, 1);
+    weft_k_sgd(k, t, 1, 0.5, 0.25, &g, &master, &w);
+    assert_true(lab_get(&master, acc, 0) == 0.625 && lab_get(&w, t, 0) == 0.625);
+}
+
+static void sgd_takes_rate_times_scale_times_gradient(void **state)
+{
+    with_each(check_sgd);
+}
+
 /* Adding ones to 2^24 in f32 would stop there; in pairs it does not. */
 static void check_sumsq(weft_kctx *k, weft_dtype t)
 {
@@ -218,6 +275,8 @@ int main(void)
         cmocka_unit_test(nothing_is_above_the_diagonal),
         cmocka_unit_test(absmax_finds_infinity_and_nan),
         cmocka_unit_test(case_105_adamw_of_step_11_has_its_bias_corrections),
+        cmocka_unit_test(clamp_keeps_its_bounds_and_counts_what_it_cuts),
+        cmocka_unit_test(sgd_takes_rate_times_scale_times_gradient),
         cmocka_unit_test(sum_of_squares_does_not_drift),
         cmocka_unit_test(exp_is_within_two_units_of_libm),
         cmocka_unit_test(exp_has_its_limits),
