@@ -162,7 +162,9 @@ static void check_backend(weft_backend b)
     for (int i = 0; i < 3; i++)
         check_all(k, 1 + lab_below(&l, 50), 1 + lab_below(&l, 50),
                   1 + lab_below(&l, 50), lab_below(&l, 3));
-    check_all(three, 100, 70, 60, 0); /* past the size from which a team works */
+    check_all(three, 100, 70, 60,
+              0); /* past the size from which a team works: rows cut */
+    check_all(three, 60, 100, 70, 0); /* columns cut */
     lab_free_context(k);
     lab_free_context(three);
 }
