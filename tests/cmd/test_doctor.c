@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cmd/test_cmd.h"
+#include "skip.h"
 
 static const json_t *finding(const json_t *report, const char *name)
 {
@@ -75,7 +76,7 @@ static void case_125_a_rank_bound_to_one_core_with_two_threads_is_told(void **st
     int enough = r.rc == 0 && strcmp(cpus, "1\n");
     free(cpus);
     done(&r);
-    if (!enough) skip();
+    if (!enough) SKIP_NEEDS("cores:2", "one core: nothing to bind to");
     json_t *report = examine("OMPI_COMM_WORLD_SIZE=2 taskset -c 0",
                              "--ranks 1 --threads 2 || true", 0);
     assert_string_equal(level(report, "cpu mask"), "slow");

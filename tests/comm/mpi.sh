@@ -5,7 +5,9 @@ kind=$1
 launcher=$2
 limit=${limit:-60}
 if [ -z "$launcher" ] || ! [ -x "$launcher" ]; then
-    echo "SKIP: no launcher of $kind is installed; needs: $kind"
+    package=mpich
+    [ "$kind" = mpich ] || package=openmpi-bin
+    echo "SKIP: no launcher of $kind is installed; needs: $package"
     exit 77
 fi
 # Root in a container, more ranks than cores: what a test machine is like.
