@@ -68,7 +68,7 @@ weft_status wf_head_forward(weft_chunk *c, weft_saved *s, void *x, double *loss_
     weft_view logits = logits_of(c, s);
     WF_TRY(weft_column_forward(&c->sh, &xf, wf_weight(c, head_role(c), end), &logits));
     if (c->cfg.exact > 0)
-        loss = wf_exact_loss(c, &logits, s->targets);
+        WF_TRY(wf_exact_loss(c, &logits, s->targets, &loss));
     else
         WF_TRY(weft_ce_forward(&c->sh, c->vocab, &logits, s->targets, &s->ce, &loss));
     *loss_sum += loss;

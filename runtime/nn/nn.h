@@ -102,7 +102,7 @@ void wf_head_free(weft_chunk *c, weft_saved *s);
 
 /* exact.c */
 void wf_exact_init(const weft_chunk *c, weft_param *p);
-double wf_exact_loss(const weft_chunk *c, const weft_view *logits,
-                     const int32_t *targets);
+weft_status wf_exact_loss(const weft_chunk *c, const weft_view *logits,
+                          const int32_t *targets, double *loss);
 void wf_exact_loss_dx(const weft_chunk *c, weft_view *logits, const int32_t *targets);
 #endif

@@ -94,7 +94,7 @@ static weft_status fill_run(void *ctx, int64_t local, int64_t logical, int64_t n
     double std = f->p->info.init == WEFT_INIT_NORMAL ? f->p->info.std : 0.1;
 
     if (g->exact > 0)
-        weft_random_fill_uniform(g->seed, key, at, 0, 6, f->c->sh.t, out);
+        weft_random_fill_uniform(g->seed, key, at, 0, 1, f->c->sh.t, out);
     else
         weft_random_fill_normal(g->seed, key, at, g->random_all ? 5 * std : std,
                                 f->c->sh.t, out);
