@@ -65,9 +65,11 @@ const char *lab_text(const weft_layout *l)
     return out;
 }
 
+double lab_timeout_s = 120;
+
 weft_status lab_ranks(const weft_train_config *c, lab_fn *fn, void *ctx)
 {
-    weft_comm_options o = {.timeout_s = 120, .yield = 1};
+    weft_comm_options o = {.timeout_s = lab_timeout_s, .yield = 1};
     return weft_loop_run(weft_layout_world(&c->layout), &o, fn, ctx);
 }
 

@@ -21,6 +21,8 @@ void lab_layout(weft_train_config *c, const char *words);
 const char *lab_text(const weft_layout *l);
 
 typedef weft_status lab_fn(weft_comm *comm, void *ctx);
+/* Limit of a wait; 120 unless a test sets it. */
+extern double lab_timeout_s;
 /* fn on every rank of the layout. */
 weft_status lab_ranks(const weft_train_config *c, lab_fn *fn, void *ctx);
 
