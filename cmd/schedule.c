@@ -19,10 +19,7 @@ enum {
     MOST_DRAWN_OPS = 1 << 20
 };
 
-static const char later_kinds[] =
-    "eager-1f1b looped-bfs zb-h1 zb-h2 zb-v zb-auto interleaved-zb "
-    "v-half v-min 1f1b-v dualpipe dualpipev chimera bitpipe hanayo "
-    "pipedream optimal";
+static const char later_kinds[] = "zb-auto v-half v-min 1f1b-v hanayo optimal";
 
 /* ---- list ----------------------------------------------------------------------- */
 
@@ -288,16 +285,16 @@ static int dispatch(wf_schedule_args *a, const wf_args *args)
 
 int wf_cmd_schedule(int argc, char **argv)
 {
-    wf_schedule_args a = {.v = 1, .placement = "single"};
+    wf_schedule_args a = {.placement = "single"};
     const wf_option shape[] = {
         {"p", .type = WF_OPT_INT, .out = &a.p, .arg = "P", .help = "pipeline ranks",
          .alias = "pp pipeline-model-parallel-size"},
         {"m", .type = WF_OPT_INT, .out = &a.m, .arg = "M",
          .help = "micro-batches in a step", .alias = "n-micro num-microbatches"},
         {"v", .type = WF_OPT_INT, .out = &a.v, .arg = "V",
-         .help = "chunks held by a rank", .alias = "vpp"},
+         .help = "chunks held by a rank; 0 is the kind's own", .alias = "vpp"},
         {"group", .type = WF_OPT_INT, .out = &a.group, .arg = "N",
-         .help = "interleaved: micro-batches in a group; 0 is the kind's own",
+         .help = "micro-batches in a group (interleaved kinds); 0 is the kind's own",
          .alias = "microbatch-group-size-per-virtual-pipeline-stage"},
         TEXT("kind", kind, "KIND", "the schedule, where it is no word of its own"),
         {"placement", .type = WF_OPT_CHOICE, .out = &a.placement,

@@ -17,10 +17,15 @@ const char *wf_placement_name(weft_placement_kind placement)
                                                                  : "?";
 }
 
+/* On the rank that keeps the most. */
 static int weight_copies(const weft_schedule *s)
 {
-    return s->placement == WEFT_PLACE_BIDIR || s->placement == WEFT_PLACE_BIDIRV ? 2
-                                                                                 : 1;
+    int most = 0;
+    for (int r = 0; r < s->p; r++) {
+        int copies = weft_schedule_weight_copies(s, r);
+        if (copies > most) most = copies;
+    }
+    return most;
 }
 
 /* ---- text ----------------------------------------------------------------------- */

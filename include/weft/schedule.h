@@ -66,7 +66,14 @@ typedef enum weft_placement_kind {
 
 /** Options of a generator; zero means the kind's default. */
 typedef struct weft_schedule_options {
-    int64_t group; /**< interleaved: micro-batches per group */
+    int64_t group; /**< kinds that take micro-batches in groups: how many */
+    /** zb-auto: what a rank may hold, in forwards of a full stage (1/p of the model). An
+     *  activation counts whole until its I, half from there to its W. */
+    double mem_limit;
+    /** zb-auto: times of a full stage and of a message, to schedule for. All three of tf,
+     *  ti, tw zero: 1, 1, 1. */
+    double tf, ti, tw, latency;
+    weft_placement_kind placement; /**< zb-auto: single or v */
 } weft_schedule_options;
 
 typedef struct weft_schedule {
@@ -104,7 +111,8 @@ WEFT_API const char *weft_schedule_kind_source(
 WEFT_API WEFT_MUST_CHECK weft_status weft_schedule_applicable(
     const char *kind, int p, int m, int v, const weft_schedule_options *opt);
 
-/** Make a schedule. opt may be NULL. Clear with weft_schedule_clear().
+/** Make a schedule. opt may be NULL; v = 0: as many chunks as the kind has by itself.
+ *  Clear with weft_schedule_clear().
  *  Limits: 1 <= p <= 4096, 1 <= v <= 255, 1 <= m, at most 2^31 ops in all. */
 WEFT_API WEFT_MUST_CHECK weft_status
 weft_schedule_make(const char *kind, int p, int m, int v,
@@ -222,11 +230,19 @@ WEFT_API WEFT_MUST_CHECK weft_status weft_schedule_read(const char *text, int64_
                                                         weft_placement_kind placement,
                                                         weft_schedule *out);
 
-/** Closed form of a kind where one is known (uniform costs, zero latency), else NaN:
- *  makespan for full-stage times tf, tb. peak: chunk activations of `rank`, or -1. */
+/** Closed form of a kind where one is known (uniform costs, zero latency, pairs one after
+ *  the other), else NaN: makespan for full-stage times tf and tb, half of tb for each of
+ *  I and W; or with these apart, and tb their sum. */
 WEFT_API double weft_schedule_closed_makespan(const weft_schedule *s, double tf,
                                               double tb);
+WEFT_API double weft_schedule_closed_makespan_split(const weft_schedule *s, double tf,
+                                                    double ti, double tw);
+/** Chunk activations of `rank`, freed at B or I; -1 where no closed form is known. */
 WEFT_API int64_t weft_schedule_closed_peak(const weft_schedule *s, int rank);
+
+/** Versions of its weights that a rank keeps: 2 with two pipelines in opposite directions
+ *  (bidir, bidirv), one for each micro-batch in flight under pipedream, else 1. */
+WEFT_API int weft_schedule_weight_copies(const weft_schedule *s, int rank);
 
 WEFT_END
 #endif

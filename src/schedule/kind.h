@@ -6,33 +6,44 @@
 
 #include "base/error.h"
 
+/* Times of a full stage: F, B (unsplit), I, W. */
+typedef struct wf_times {
+    double f, b, i, w;
+} wf_times;
+
 /* One kind of schedule: a file in kinds/ that ends with its descriptor, and a line in
  * kinds/table.c. The functions see a schedule whose p, m, v are in range. */
 struct weft_schedule_kind {
     const char *name, *summary, *source;
+    int chunks;       /* v where the user says none; 0: 1 */
     int takes_group;  /* --group means something */
+    int searched;     /* mem_limit, times and placement of the options mean something */
     int forward_only; /* one op per (chunk, micro) */
 
     /* Can it run (p, m, v)? Sets placement and group (0 on entry: the default). */
-    weft_status (*applicable)(weft_schedule *q);
+    weft_status (*applicable)(weft_schedule *q, const weft_schedule_options *opt);
     /* Ops of one rank. */
     int64_t (*count)(const weft_schedule *q, int rank);
     /* Fill the ops of all ranks; first[] and room for count() ops are there. */
-    weft_status (*generate)(const weft_schedule *s);
-    /* Closed forms; NULL where none is known. */
+    weft_status (*generate)(const weft_schedule *s, const weft_schedule_options *opt);
+    /* Closed forms; NULL where none is known, NaN or -1 outside their range. */
     int64_t (*peak)(const weft_schedule *q, int rank);
-    double (*makespan)(const weft_schedule *q, double tf, double tb);
+    double (*makespan)(const weft_schedule *q, const wf_times *t);
+    /* Versions of a rank's weights; NULL: one for each direction. */
+    int (*weight_copies)(const weft_schedule *q, int rank);
 };
 
 extern const weft_schedule_kind *const wf_schedule_kinds[];
 extern const int wf_schedule_n_kinds;
 
-/* Rule shared by kinds with one stage per rank. */
+/* Rules shared by kinds: one stage per rank; a fixed number of chunks, and why. */
 weft_status wf_need_one_chunk(const weft_schedule *q);
+weft_status wf_need_chunks(const weft_schedule *q, int chunks, const char *why);
 
 /* Allocate and generate a shape that applicable() has completed, whatever the group. */
 weft_status wf_schedule_generate(const weft_schedule_kind *k,
-                                 const weft_schedule *shape, weft_schedule *out);
+                                 const weft_schedule *shape,
+                                 const weft_schedule_options *opt, weft_schedule *out);
 
 static inline weft_op *wf_put(weft_op *o, int kind, int64_t micro, int chunk)
 {
@@ -41,31 +52,29 @@ static inline weft_op *wf_put(weft_op *o, int kind, int64_t micro, int chunk)
     return o + 1;
 }
 
-/* Walks the rows (micro, chunk) of the interleaved table: for each group of micro-batches,
- * for each chunk, for each micro-batch of the group. `size` of the running group. */
-typedef struct wf_rows {
-    int m, v, group;
-    int base, size, chunk, i;
-} wf_rows;
-
-static inline wf_rows wf_rows_start(const weft_schedule *q, int group)
+/* The W of the oldest I that has none yet; *at walks along the rank's list. */
+static inline weft_op *wf_put_oldest_w(weft_op *o, const weft_op **at)
 {
-    return (wf_rows){
-        .m = q->m, .v = q->v, .group = group, .size = group < q->m ? group : q->m};
+    while ((*at)->kind != WEFT_OP_I)
+        ++*at;
+    o = wf_put(o, WEFT_OP_W, (*at)->micro, (*at)->chunk);
+    ++*at;
+    return o;
 }
 
-static inline int wf_rows_micro(const wf_rows *t)
+static inline int64_t wf_least(int64_t a, int64_t b)
 {
-    return t->base + t->i;
+    return a < b ? a : b;
 }
 
-static inline void wf_rows_next(wf_rows *t)
+static inline int64_t wf_most(int64_t a, int64_t b)
 {
-    if (++t->i < t->size) return;
-    t->i = 0;
-    if (++t->chunk < t->v) return;
-    t->chunk = 0;
-    t->base += t->size;
-    t->size = t->m - t->base < t->group ? t->m - t->base : t->group;
+    return a > b ? a : b;
+}
+
+/* Distance of a rank to the nearer end of the pipeline. */
+static inline int wf_to_end(const weft_schedule *q, int rank)
+{
+    return (int)wf_least(rank, q->p - 1 - rank);
 }
 #endif

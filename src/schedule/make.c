@@ -71,6 +71,13 @@ weft_status wf_need_one_chunk(const weft_schedule *q)
         q->v, q->kind, q->v);
 }
 
+weft_status wf_need_chunks(const weft_schedule *q, int chunks, const char *why)
+{
+    if (q->v == chunks) return WEFT_OK;
+    return WF_FAIL(WEFT_E_INVALID, "-v %d: %s holds %s, -v %d is needed", q->v, q->kind,
+                   why, chunks);
+}
+
 static weft_status check_ranges(int p, int m, int v)
 {
     if (p < 1 || p > WF_MAX_P)
@@ -87,7 +94,7 @@ static weft_status check_ranges(int p, int m, int v)
 static weft_status check_group(const weft_schedule_kind *k, int m,
                                const weft_schedule_options *opt)
 {
-    if (!opt || !opt->group) return WEFT_OK;
+    if (!opt->group) return WEFT_OK;
     long long group = opt->group;
     if (!k->takes_group)
         return WF_FAIL(WEFT_E_INVALID,
@@ -103,28 +110,51 @@ static weft_status check_group(const weft_schedule_kind *k, int m,
     return WEFT_OK;
 }
 
-static weft_status check_size(const weft_schedule_kind *k, int p, int m, int v)
+/* Options that only a search looks at. */
+static weft_status check_search(const weft_schedule_kind *k,
+                                const weft_schedule_options *opt)
 {
-    int64_t per_cell = k->forward_only ? 1 : 2, limit = (int64_t)1 << 31;
-    int64_t most = limit / per_cell / p / v;
-    if (m <= most) return WEFT_OK;
+    if (!k->searched && opt->mem_limit != 0)
+        return WF_FAIL(WEFT_E_INVALID,
+                       "--mem-limit %g: the order of %s is fixed, and so is its "
+                       "memory; zb-auto takes a limit",
+                       opt->mem_limit, k->name);
+    if (!k->searched && opt->placement != WEFT_PLACE_SINGLE)
+        return WF_FAIL(
+            WEFT_E_INVALID, "--placement %s: %s has its own; zb-auto takes one",
+            weft_placement_name(opt->placement) ? weft_placement_name(opt->placement)
+                                                : "?",
+            k->name);
+    return WEFT_OK;
+}
+
+static weft_status check_size(const weft_schedule_kind *k, const weft_schedule *q)
+{
+    int64_t n = 0, limit = (int64_t)1 << 31;
+    for (int r = 0; r < q->p; r++)
+        n += k->count(q, r);
+    if (n <= limit) return WEFT_OK;
     return WF_FAIL(
         WEFT_E_INVALID,
-        "-m %d: %s with -p %d -v %d has more than 2^31 ops; -m %lld is the most", m,
-        k->name, p, v, (long long)most);
+        "-m %d: %s with -p %d -v %d has more than 2^31 ops; -m %lld is the most", q->m,
+        k->name, q->p, q->v, (long long)(q->m * ((double)limit / (double)n)));
 }
+
+static const weft_schedule_options no_options = {.group = 0};
 
 static weft_status shape(const char *kind, int p, int m, int v,
                          const weft_schedule_options *opt, const weft_schedule_kind **k,
                          weft_schedule *q)
 {
     WF_TRY(weft_schedule_kind_require(kind, k));
+    if (v == 0) v = (*k)->chunks ? (*k)->chunks : 1;
     WF_TRY(check_ranges(p, m, v));
     WF_TRY(check_group(*k, m, opt));
-    WF_TRY(check_size(*k, p, m, v));
-    *q = (weft_schedule){.p = p, .m = m, .v = v, .group = opt ? (int)opt->group : 0};
+    WF_TRY(check_search(*k, opt));
+    *q = (weft_schedule){.p = p, .m = m, .v = v, .group = (int)opt->group};
     snprintf(q->kind, sizeof q->kind, "%s", (*k)->name);
-    return (*k)->applicable(q);
+    WF_TRY((*k)->applicable(q, opt));
+    return check_size(*k, q);
 }
 
 weft_status weft_schedule_applicable(const char *kind, int p, int m, int v,
@@ -132,11 +162,12 @@ weft_status weft_schedule_applicable(const char *kind, int p, int m, int v,
 {
     const weft_schedule_kind *k;
     weft_schedule q;
-    return shape(kind, p, m, v, opt, &k, &q);
+    return shape(kind, p, m, v, opt ? opt : &no_options, &k, &q);
 }
 
 weft_status wf_schedule_generate(const weft_schedule_kind *k,
-                                 const weft_schedule *shape_in, weft_schedule *out)
+                                 const weft_schedule *shape_in,
+                                 const weft_schedule_options *opt, weft_schedule *out)
 {
     weft_schedule s;
     int64_t *n = NULL;
@@ -146,7 +177,7 @@ weft_status wf_schedule_generate(const weft_schedule_kind *k,
     weft_status st = wf_schedule_alloc(shape_in, n, &s);
     wf_free(n);
     if (st != WEFT_OK) return st;
-    st = k->generate(&s);
+    st = k->generate(&s, opt);
     if (st != WEFT_OK) {
         weft_schedule_clear(&s);
         return st;
@@ -160,18 +191,36 @@ weft_status weft_schedule_make(const char *kind, int p, int m, int v,
 {
     const weft_schedule_kind *k;
     weft_schedule q;
+    if (!opt) opt = &no_options;
     WF_TRY(shape(kind, p, m, v, opt, &k, &q));
-    return wf_schedule_generate(k, &q, out);
+    return wf_schedule_generate(k, &q, opt, out);
+}
+
+static double closed_makespan(const weft_schedule *s, wf_times t)
+{
+    const weft_schedule_kind *k = weft_schedule_kind_find(s->kind);
+    return k && k->makespan ? k->makespan(s, &t) : NAN;
 }
 
 double weft_schedule_closed_makespan(const weft_schedule *s, double tf, double tb)
 {
-    const weft_schedule_kind *k = weft_schedule_kind_find(s->kind);
-    return k && k->makespan ? k->makespan(s, tf, tb) : NAN;
+    return closed_makespan(s, (wf_times){tf, tb, tb / 2, tb / 2});
+}
+
+double weft_schedule_closed_makespan_split(const weft_schedule *s, double tf, double ti,
+                                           double tw)
+{
+    return closed_makespan(s, (wf_times){tf, ti + tw, ti, tw});
 }
 
 int64_t weft_schedule_closed_peak(const weft_schedule *s, int rank)
 {
     const weft_schedule_kind *k = weft_schedule_kind_find(s->kind);
     return k && k->peak ? k->peak(s, rank) : -1;
+}
+
+int weft_schedule_weight_copies(const weft_schedule *s, int rank)
+{
+    const weft_schedule_kind *k = weft_schedule_kind_find(s->kind);
+    return k && k->weight_copies ? k->weight_copies(s, rank) : 1 + wf_bidirectional(s);
 }

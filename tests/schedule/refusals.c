@@ -37,13 +37,71 @@ static void more_than_one_chunk_is_refused_where_a_rank_holds_one_stage(void **s
     assert_refused("interleaved", 4, 8, 1, 0, "1f1b is the case of 1");
 }
 
+static void a_fixed_number_of_chunks_is_said_with_its_reason(void **state)
+{
+    assert_refused("zb-v", 4, 8, 1, 0, "-v 1: zb-v holds two chunks per rank (a V)");
+    assert_refused("dualpipev", 4, 8, 3, 0, "-v 2 is needed");
+    assert_refused("dualpipe", 4, 8, 1, 0, "one for each direction, -v 2 is needed");
+    assert_refused("chimera", 4, 8, 4, 0, "-v 2 is needed");
+    assert_refused("bitpipe", 4, 8, 2, 0, "four half-stages per rank");
+    for (int i = 0; i < weft_schedule_kind_count(); i++) {
+        const char *kind = weft_schedule_kind_name(weft_schedule_kind_at(i));
+        if (strcmp(kind, "interleaved"))
+            assert_ok(applies(kind, 4, 16, 0, 0)); /* its own number */
+    }
+}
+
+static void case47_dualpipe_needs_even_p_even_m_and_2p_micro_batches(void **state)
+{
+    assert_refused("dualpipe", 7, 16, 2, 0, "-p 7: ");
+    assert_refused("dualpipe", 7, 16, 2, 0, "must be even; nearest are 6 and 8");
+    assert_refused("dualpipe", 3, 6, 2, 0, "nearest are 2 and 4");
+    assert_refused("dualpipe", 1, 6, 2, 0, "-p 1: ");
+    assert_refused("dualpipe", 8, 15, 2, 0,
+                   "-m must be even; nearest are 16 and 18"); /* 14 is below 2p */
+    assert_refused("dualpipe", 8, 21, 2, 0, "nearest are 20 and 22");
+    assert_refused("dualpipe", 4, 7, 2, 0, "-m 7: ");
+    assert_refused("dualpipe", 8, 14, 2, 0,
+                   "-m 14 with -p 8: dualpipe needs 2p micro-batches, -m 16 is the "
+                   "least");
+    assert_refused("dualpipe", 4, 6, 2, 0, "-m 8 is the least");
+    assert_ok(applies("dualpipe", 8, 16, 2, 0));
+    weft_schedule s = made("dualpipe", 8, 16, 2);
+    for (int r = 0; r < 8; r++) {
+        assert_int_equal(weft_schedule_stage(&s, r, 0), r);
+        assert_int_equal(weft_schedule_stage(&s, r, 1), 7 - r);
+    }
+    weft_schedule_clear(&s);
+    assert_refused("dualpipev", 4, 7, 2, 0, "-m 8 is the least");
+    assert_ok(applies("dualpipev", 7, 15, 2, 0)); /* no rule of parity */
+    assert_ok(applies("dualpipev", 1, 2, 2, 0));
+}
+
+static void chimera_and_bitpipe_go_in_units_of_p_over_an_even_p(void **state)
+{
+    assert_refused("bitpipe", 4, 6, 4, 0, "nearest are 4 and 8");
+    assert_refused("bitpipe", 3, 6, 4, 0, "-p 3: the two directions of bitpipe");
+    assert_refused("chimera", 4, 2, 2, 0, "-m 4 is the least");
+    assert_refused("chimera", 6, 16, 2, 0, "nearest are 12 and 18");
+    assert_refused("chimera", 5, 10, 2, 0, "must be even; nearest are 4 and 6");
+}
+
+static void options_of_the_search_are_refused_where_the_order_is_fixed(void **state)
+{
+    weft_schedule_options limit = {.mem_limit = 3}, v = {.placement = WEFT_PLACE_V};
+    assert_fails(weft_schedule_applicable("1f1b", 4, 8, 1, &limit), WEFT_E_INVALID,
+                 "--mem-limit 3: the order of 1f1b is fixed");
+    assert_fails(weft_schedule_applicable("zb-h1", 4, 8, 1, &v), WEFT_E_INVALID,
+                 "--placement v: zb-h1 has its own");
+}
+
 static void an_unknown_kind_is_answered_with_the_nearest(void **state)
 {
     const weft_schedule_kind *k = NULL;
     assert_refused("1f1d", 4, 8, 1, 0, "nearest is 1f1b");
     assert_refused("interleave", 4, 8, 2, 0, "nearest is interleaved");
     assert_fails(weft_schedule_kind_require("xyzzyxyzzy", &k), WEFT_E_INVALID,
-                 "there are gpipe 1f1b interleaved forward");
+                 "there are gpipe 1f1b ");
     assert_null(k);
     assert_null(weft_schedule_kind_find("GPipe2"));
 }
@@ -83,6 +141,29 @@ static void case38_default_group_is_p_or_equal_groups_of_at_least_p(void **state
     assert_refused("interleaved", 2, 5, 2, 0, "nearest -m are 4 and 6");
     assert_refused("interleaved", 3, 7, 2, 0, "nearest -m are 6 and 8");
     assert_refused("interleaved", 16, 100, 2, 0, "nearest -m are 96 and 102");
+}
+
+/* Groups below p hold less and take longer; below p/2 ranks wait for each other. */
+static void interleaved_zb_takes_groups_down_to_half_of_p(void **state)
+{
+    assert_ok(applies("interleaved-zb", 8, 16, 2, 4));
+    assert_ok(applies("interleaved-zb", 4, 8, 2, 3)); /* the last has 2 */
+    assert_refused("interleaved-zb", 8, 16, 2, 3, "a group of 3 is smaller than half");
+    assert_refused("interleaved-zb", 8, 16, 2, 3, "deadlock: rank");
+    assert_refused("interleaved-zb", 8, 17, 2, 8, "a last group of 1");
+    assert_refused("interleaved-zb", 2, 5, 2, 0, "nearest -m are 4 and 6");
+    assert_refused("interleaved-zb", 3, 7, 2, 0, "nearest -m are 6 and 8");
+    assert_refused("interleaved-zb", 16, 100, 2, 0, "nearest -m are 96 and 102");
+    assert_refused("interleaved-zb", 4, 9, 2, 0, "nearest -m are 8 and 10");
+    for (int p = 1; p <= 7; p++)
+        for (int m = 1; m <= 2 * p; m++)
+            for (int group = 1; group <= m; group++)
+                for (int v = 2; v <= 4; v++) {
+                    if (applies("interleaved-zb", p, m, v, group) != WEFT_OK) continue;
+                    weft_schedule s = made_group("interleaved-zb", p, m, v, group);
+                    assert_ok(weft_schedule_check(&s, 1, NULL));
+                    weft_schedule_clear(&s);
+                }
 }
 
 static void case38_a_short_last_group_is_refused_as_slow_with_both_times(void **state)
@@ -142,6 +223,11 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(ranges_name_the_flag),
         cmocka_unit_test(more_than_one_chunk_is_refused_where_a_rank_holds_one_stage),
+        cmocka_unit_test(a_fixed_number_of_chunks_is_said_with_its_reason),
+        cmocka_unit_test(case47_dualpipe_needs_even_p_even_m_and_2p_micro_batches),
+        cmocka_unit_test(chimera_and_bitpipe_go_in_units_of_p_over_an_even_p),
+        cmocka_unit_test(options_of_the_search_are_refused_where_the_order_is_fixed),
+        cmocka_unit_test(interleaved_zb_takes_groups_down_to_half_of_p),
         cmocka_unit_test(an_unknown_kind_is_answered_with_the_nearest),
         cmocka_unit_test(every_kind_describes_itself),
         cmocka_unit_test(case38_default_group_is_p_or_equal_groups_of_at_least_p),

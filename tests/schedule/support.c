@@ -43,14 +43,19 @@ weft_schedule copied(const weft_schedule *s)
     return t;
 }
 
-weft_eval timed(const weft_schedule *s, double tf, double tb)
+weft_eval timed_split(const weft_schedule *s, double tf, double ti, double tw)
 {
     weft_eval e;
     double *dur = malloc((size_t)(s->p * s->v) * WEFT_OP_N_COMPUTE * sizeof *dur);
-    weft_costs_uniform(s, tf, tb, tb / 2, tb / 2, 0, dur);
+    weft_costs_uniform(s, tf, ti + tw, ti, tw, 0, dur);
     assert_ok(weft_schedule_eval(s, &(weft_costs){.dur = dur}, NULL, NULL, &e));
     free(dur);
     return e;
+}
+
+weft_eval timed(const weft_schedule *s, double tf, double tb)
+{
+    return timed_split(s, tf, tb / 2, tb / 2);
 }
 
 double makespan(const weft_schedule *s, double tf, double tb)

@@ -51,6 +51,7 @@ char *ops_text(const weft_schedule *s);
 
 /* Full-stage times, no latency. ti = tw = tb/2. */
 weft_eval timed(const weft_schedule *s, double tf, double tb);
+weft_eval timed_split(const weft_schedule *s, double tf, double ti, double tw);
 double makespan(const weft_schedule *s, double tf, double tb);
 
 /* Deterministic random numbers. */

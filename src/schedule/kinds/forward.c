@@ -14,7 +14,7 @@
  */
 #include "schedule/kind.h"
 
-static weft_status applicable(weft_schedule *q)
+static weft_status applicable(weft_schedule *q, const weft_schedule_options *opt)
 {
     q->placement = q->v == 1 ? WEFT_PLACE_SINGLE : WEFT_PLACE_LOOP;
     return WEFT_OK;
@@ -33,7 +33,7 @@ static weft_op *put_group(weft_op *o, int v, int64_t from, int64_t to)
     return o;
 }
 
-static weft_status generate(const weft_schedule *s)
+static weft_status generate(const weft_schedule *s, const weft_schedule_options *opt)
 {
     int64_t m = s->m, p = s->p, groups = m < p ? 1 : m / p;
     for (int r = 0; r < s->p; r++) {
@@ -49,10 +49,10 @@ static int64_t peak(const weft_schedule *q, int rank)
     return 1;
 }
 
-static double makespan(const weft_schedule *q, double tf, double tb)
+static double makespan(const weft_schedule *q, const wf_times *t)
 {
-    double longer = q->m > q->p ? q->m : q->p, shorter = q->m > q->p ? q->p : q->m;
-    return (q->v * longer + shorter - 1) * tf / q->v;
+    double longer = (double)wf_most(q->m, q->p), shorter = (double)wf_least(q->m, q->p);
+    return (q->v * longer + shorter - 1) * t->f / q->v;
 }
 
 const weft_schedule_kind wf_kind_forward = {

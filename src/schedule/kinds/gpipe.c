@@ -14,7 +14,7 @@
  */
 #include "schedule/kind.h"
 
-static weft_status applicable(weft_schedule *q)
+static weft_status applicable(weft_schedule *q, const weft_schedule_options *opt)
 {
     q->placement = WEFT_PLACE_SINGLE;
     return wf_need_one_chunk(q);
@@ -25,7 +25,7 @@ static int64_t count(const weft_schedule *q, int rank)
     return 2 * (int64_t)q->m;
 }
 
-static weft_status generate(const weft_schedule *s)
+static weft_status generate(const weft_schedule *s, const weft_schedule_options *opt)
 {
     for (int r = 0; r < s->p; r++) {
         weft_op *o = &s->op[s->first[r]];
@@ -42,9 +42,9 @@ static int64_t peak(const weft_schedule *q, int rank)
     return q->m;
 }
 
-static double makespan(const weft_schedule *q, double tf, double tb)
+static double makespan(const weft_schedule *q, const wf_times *t)
 {
-    return ((double)q->m + q->p - 1) * (tf + tb);
+    return ((double)q->m + q->p - 1) * (t->f + t->b);
 }
 
 const weft_schedule_kind wf_kind_gpipe = {

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * PipeDream: one forward, one backward in turn without a flush. A step never ends: stage
+ * `rank` updates its weights after each backward, and a micro-batch (the paper's
+ * mini-batch) takes its backward with the weights that its forward saw.
+ *
+ *     p = 3, m = 6, tf = tb = 1   (F as digits, B as letters a b c ...)
+ *
+ *     0 1 2 . . a 3 b 4 c 5 d . e . f
+ *     . 0 1 . a 2 b 3 c 4 d 5 e . f .
+ *     . . 0 a 1 b 2 c 3 d 4 e 5 f . .
+ *
+ * The lists hold m micro-batches from a cold start to a drained pipeline, in the order of
+ * 1F1B: p-1-rank forwards, then F and B in turn, then the backwards left. What differs is
+ * what the order means. Between start and drain nothing waits; m of them take
+ * (m + p - 1)(tf + tb). Peak min(m, p - rank) activations, and as many versions of the
+ * weights; a gradient at stage `rank` is p-1-rank updates late. The gradient is therefore
+ * not that of a flushed schedule.
+ */
+#include "schedule/kind.h"
+
+static int64_t in_flight(const weft_schedule *q, int rank)
+{
+    return wf_least(q->m, q->p - rank);
+}
+
+static weft_status applicable(weft_schedule *q, const weft_schedule_options *opt)
+{
+    q->placement = WEFT_PLACE_SINGLE;
+    return wf_need_one_chunk(q);
+}
+
+static int64_t count(const weft_schedule *q, int rank)
+{
+    return 2 * (int64_t)q->m;
+}
+
+static weft_status generate(const weft_schedule *s, const weft_schedule_options *opt)
+{
+    for (int r = 0; r < s->p; r++) {
+        weft_op *o = &s->op[s->first[r]];
+        int64_t ahead = wf_least(s->m, s->p - 1 - r);
+        for (int64_t i = 0; i < ahead; i++)
+            o = wf_put(o, WEFT_OP_F, i, 0);
+        for (int64_t i = 0; i < s->m; i++) {
+            if (ahead + i < s->m) o = wf_put(o, WEFT_OP_F, ahead + i, 0);
+            o = wf_put(o, WEFT_OP_B, i, 0);
+        }
+    }
+    return WEFT_OK;
+}
+
+static double makespan(const weft_schedule *q, const wf_times *t)
+{
+    return ((double)q->m + q->p - 1) * (t->f + t->b);
+}
+
+static int weight_copies(const weft_schedule *q, int rank)
+{
+    return (int)in_flight(q, rank);
+}
+
+const weft_schedule_kind wf_kind_pipedream = {
+    .name = "pipedream",
+    .summary =
+        "1f1b without a flush: no bubble after the start, p - rank weight versions",
+    .source = "Narayanan et al. 2019, PipeDream, sections 3.2 and 3.3",
+    .applicable = applicable,
+    .count = count,
+    .generate = generate,
+    .peak = in_flight,
+    .makespan = makespan,
+    .weight_copies = weight_copies,
+};
