@@ -209,6 +209,8 @@ static weft_status send_result(walk *w, const weft_op *op)
     weft_event *ev;
 
     WF_TRY(wf_outbox_slot(&e->out, to.rank, &ev));
+    /* from here on a buffer on its way, however long the receiver takes */
+    WF_TRY(weft_arena_adopt(e->cfg.arena, WEFT_COMM, hold->block));
     WF_TRY(weft_send_block(e->cfg.comm, grad ? WEFT_FOR_ACT_GRAD : WEFT_FOR_ACT,
                            e->cfg.comm_rank[to.rank],
                            message_tag(e, to.stage, op->micro, grad), e->cfg.arena,
