@@ -105,29 +105,11 @@ static weft_status read_schedule(const wf_schedule_args *a, const char *path,
 
 /* ---- check and simulate --------------------------------------------------------- */
 
-static int has_pairs(const weft_schedule *s)
-{
-    for (int64_t i = 0; i < s->first[s->p]; i++)
-        if (s->op[i].flags & WEFT_OPF_PAIR) return 1;
-    return 0;
-}
-
 static int wants_picture(const wf_schedule_args *a, const weft_schedule *s)
 {
     int small = s->p <= MOST_DRAWN_RANKS && s->first[s->p] <= MOST_DRAWN_OPS;
     if (a->svg || a->trace) return 1;
     return !a->json && !a->summary && !a->ops && (small || a->ascii);
-}
-
-static weft_status check_overlap(const wf_schedule_args *a)
-{
-    if (a->overlap && !strcmp(a->overlap, "serial")) return WEFT_OK;
-    if (a->overlap)
-        return WF_FAIL(WEFT_E_INVALID, "--overlap %s is not in this version; serial is",
-                       a->overlap);
-    return WF_FAIL(WEFT_E_INVALID,
-                   "the schedule overlaps ops (&): --overlap serial runs them one "
-                   "after the other; atomic is not in this version");
 }
 
 /* Back from the time of parts to that of full stages. */
@@ -150,7 +132,6 @@ static void shrink(wf_schedule_result *r, double parts)
 static weft_status simulate(const wf_schedule_args *a, wf_schedule_result *r)
 {
     wf_schedule_costs c;
-    if (has_pairs(r->s)) WF_TRY(check_overlap(a));
     WF_TRY(wf_schedule_costs_read(a, r->s, &c));
     weft_status st = weft_simulate(r->s, &c.costs,
                                    wants_picture(a, r->s) ? &r->trace : NULL, &r->eval);
@@ -318,7 +299,11 @@ int wf_cmd_schedule(int argc, char **argv)
              "times are those of one listed op, whatever part of a stage"),
         TEXT("latency", latency, "C", "added to every value that crosses ranks"),
         {"overlap", .type = WF_OPT_CHOICE, .out = &a.overlap,
-         .choices = "serial atomic", .help = "how a pair marked & runs"},
+         .choices = "serial atomic",
+         .help = "how a pair marked & runs: one op after the other (default), or as "
+                 "one block with both results at its end"},
+        TEXT("overlap-cost", overlap_cost, "X",
+             "length of such a block, in place of the sum of its two ops"),
         {0}};
     const wf_option output[] = {
         FLAG("ascii", ascii, "timeline in ASCII, however large"),
@@ -346,7 +331,7 @@ int wf_cmd_schedule(int argc, char **argv)
             "  weft schedule 1f1b -p 4 -m 8 --stage-tf 1,1,1,1.5 --latency 0.1\n"
             "  weft schedule gpipe -p 4 -m 4 --ops > mine.txt\n"
             "  weft schedule check mine.txt && weft schedule sim mine.txt\n",
-        .later = "overlap-cost mem-limit",
+        .later = "mem-limit",
         .group = {{"Shape", .row = shape},
                   {"Costs", .row = costs},
                   {"Output", .row = output}}};

@@ -13,7 +13,7 @@ typedef struct wf_schedule_args {
     const char *placement;
     const char *tf, *tb, *ti, *tw; /* text: they may carry a unit of time */
     const char *stage_tf, *stage_tb, *stage_ti, *stage_tw, *latency;
-    const char *overlap;
+    const char *overlap, *overlap_cost;
     int per_op;
     int ascii, summary, ops, json;
     const char *svg, *trace, *csv;

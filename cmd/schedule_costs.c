@@ -168,6 +168,24 @@ static weft_status by_stage(const wf_schedule_args *a, const weft_schedule *s, u
 
 /* ---- all ------------------------------------------------------------------------ */
 
+/* Like the times of ops, that of a block is of a full stage or of one op. */
+static weft_status read_overlap(const wf_schedule_args *a, units *u, weft_costs *c)
+{
+    int atomic = a->overlap ? !strcmp(a->overlap, "atomic") : a->overlap_cost != NULL;
+    c->overlap = atomic ? WEFT_OVERLAP_ATOMIC : WEFT_OVERLAP_SERIAL;
+    if (!a->overlap_cost) return WEFT_OK;
+    if (!atomic)
+        return WF_FAIL(
+            WEFT_E_INVALID,
+            "--overlap-cost %s is the length of an atomic pair, but --overlap "
+            "is serial",
+            a->overlap_cost);
+    WF_TRY(parse_time("--overlap-cost", a->overlap_cost, u, &c->overlap_cost));
+    if (c->overlap_cost > 0) return WEFT_OK;
+    return WF_FAIL(WEFT_E_INVALID, "--overlap-cost %s: a block takes some time",
+                   a->overlap_cost);
+}
+
 static weft_status read_costs(const wf_schedule_args *a, const weft_schedule *s,
                               wf_schedule_costs *c)
 {
@@ -184,6 +202,7 @@ static weft_status read_costs(const wf_schedule_args *a, const weft_schedule *s,
         WF_TRY(read_times(a, &proportions, &t));
         WF_TRY(by_stage(a, s, &u, &t, c));
     }
+    WF_TRY(read_overlap(a, &u, &c->costs));
     if (a->latency) WF_TRY(parse_time("--latency", a->latency, &u, &c->costs.latency));
     if (u.with && u.without)
         return WF_FAIL(WEFT_E_MISMATCH,

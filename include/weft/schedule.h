@@ -158,7 +158,8 @@ typedef struct weft_schedule_report {
  * Recompute everything from the ops and report the first rule that is broken:
  *
  *   shape      p, m, v in range, v fits the placement, lists in order
- *   range      kind, flags, slice, chunk, micro-batch; direction of a bidir op
+ *   range      kind, flags, slice, chunk, micro-batch; direction of a bidir op; an op is
+ *              in one pair ('&') at most
  *   once       each op once; every (chunk, micro) has F and either B, or I and W
  *              (or F alone everywhere: forward-only)
  *   order      F before B or I, I before W, R between, inputs made on the rank itself
@@ -183,6 +184,13 @@ WEFT_API WEFT_MUST_CHECK weft_status weft_schedule_check(const weft_schedule *s,
                                                          weft_schedule_report *report);
 WEFT_API void weft_schedule_report_clear(weft_schedule_report *r);
 
+/** How two ops marked '&' run on their rank. */
+typedef enum weft_overlap {
+    WEFT_OVERLAP_SERIAL, /**< one after the other */
+    WEFT_OVERLAP_ATOMIC  /**< as one block: it starts when the inputs of both are there,
+                              and both results are there at its end */
+} weft_overlap;
+
 /** Durations and links. Zeroed fields mean zero cost. */
 typedef struct weft_costs {
     /** [p][v][WEFT_OP_N_COMPUTE] duration of one op; may be NULL with dur_at */
@@ -191,9 +199,12 @@ typedef struct weft_costs {
     /** optional: overrides dur, per micro-batch */
     double (*dur_at)(void *ctx, int rank, int chunk, int kind, int64_t micro);
     void *dur_ctx;
+    weft_overlap overlap;
+    double overlap_cost; /**< length of an atomic block; 0: the sum of its two ops */
 } weft_costs;
 
-/** Called for each compute op in an order in which every op comes after its inputs. */
+/** Called for each compute op in an order in which every op comes after its inputs. The two
+ *  of an atomic pair share its block in proportion to their own durations. */
 typedef void weft_eval_visit(void *ctx, int rank, const weft_op *op, double start,
                              double end);
 
@@ -207,7 +218,7 @@ typedef struct weft_eval {
  * Order x durations x latency -> end times. An op starts when its rank is free and
  * its inputs are there. ideal = max over ranks of busy; span = max over ranks of
  * (last end - first start). O(ops). Communication ops are passed over: a lowered
- * schedule takes what its unlowered form takes. A pair ('&') runs one after the other.
+ * schedule takes what its unlowered form takes.
  * @return WEFT_OK; WEFT_E_INFEASIBLE with the blocked ops if the order deadlocks, or
  *         for an op out of range; WEFT_E_INVALID for a broken shape or a duration that
  *         is negative or not finite.

@@ -15,7 +15,7 @@ static weft_status run_rules(const weft_schedule *s, int outstanding,
     weft_status st = wf_check_lists(s, link, report);
     if (st == WEFT_OK)
         st = s->lowered ? wf_check_rendezvous(s, link, outstanding)
-                        : wf_walk(s, link, NULL, NULL);
+                        : wf_walk(s, link, 0, NULL, NULL);
     wf_free(link);
     return st;
 }

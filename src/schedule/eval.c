@@ -32,18 +32,18 @@ static double duration(const timing *t, int rank, const weft_op *op)
     return c->dur[((int64_t)rank * t->s->v + op->chunk) * WEFT_OP_N_COMPUTE + op->kind];
 }
 
-static weft_status time_op(void *ctx, const wf_step *step)
+static weft_status refuse_duration(const wf_step *step, double d)
 {
-    timing *t = ctx;
-    int r = step->rank;
-    double start = t->free[r], d = duration(t, r, step->op);
+    char text[WF_OP_TEXT];
+    wf_op_text(step->op, text);
+    return WF_FAIL(WEFT_E_INVALID, "duration of %s on rank %d is %g, not 0 or more",
+                   text, step->rank, d);
+}
 
-    if (!is_duration(d)) {
-        char text[WF_OP_TEXT];
-        wf_op_text(step->op, text);
-        return WF_FAIL(WEFT_E_INVALID, "duration of %s on rank %d is %g, not 0 or more",
-                       text, r, d);
-    }
+/* When the op can start, as far as its rank and its input go. */
+static double start_of(timing *t, const wf_step *step)
+{
+    double start = t->free[step->rank];
     if (step->input >= 0) {
         double ready = t->end[step->input];
         if (step->remote) {
@@ -52,12 +52,53 @@ static weft_status time_op(void *ctx, const wf_step *step)
         }
         if (ready > start) start = ready;
     }
+    return start;
+}
+
+/* The rank works from start to end. */
+static void occupy(timing *t, int r, double start, double end)
+{
     if (t->first[r] < 0) t->first[r] = start;
-    t->free[r] = start + d;
-    t->busy[r] += d;
+    t->free[r] = end;
+    t->busy[r] += end - start;
+}
+
+static void hand_on(timing *t, const wf_step *step, double end)
+{
     if (step->op->kind == WEFT_OP_F || wf_is_backward(step->op->kind))
-        t->end[step->cell] = t->free[r];
-    if (t->visit) t->visit(t->ctx, r, step->op, start, t->free[r]);
+        t->end[step->cell] = end;
+}
+
+static weft_status time_pair(timing *t, const wf_step *step)
+{
+    double start = start_of(t, step), second = start_of(t, step->mate);
+    double one = duration(t, step->rank, step->op);
+    double other = duration(t, step->rank, step->mate->op);
+    if (!is_duration(one)) return refuse_duration(step, one);
+    if (!is_duration(other)) return refuse_duration(step->mate, other);
+    if (second > start) start = second;
+    double whole = t->costs->overlap_cost > 0 ? t->costs->overlap_cost : one + other;
+    double end = start + whole, middle = start;
+    if (one > 0) middle += whole * (one / (one + other));
+    occupy(t, step->rank, start, end);
+    hand_on(t, step, end);
+    hand_on(t, step->mate, end);
+    if (t->visit) {
+        t->visit(t->ctx, step->rank, step->op, start, middle);
+        t->visit(t->ctx, step->rank, step->mate->op, middle, end);
+    }
+    return WEFT_OK;
+}
+
+static weft_status time_op(void *ctx, const wf_step *step)
+{
+    timing *t = ctx;
+    if (step->mate) return time_pair(t, step);
+    double start = start_of(t, step), d = duration(t, step->rank, step->op);
+    if (!is_duration(d)) return refuse_duration(step, d);
+    occupy(t, step->rank, start, start + d);
+    hand_on(t, step, start + d);
+    if (t->visit) t->visit(t->ctx, step->rank, step->op, start, start + d);
     return WEFT_OK;
 }
 
@@ -66,6 +107,11 @@ static weft_status check_costs(const weft_costs *c)
     if (!c->dur && !c->dur_at) return WF_FAIL(WEFT_E_INVALID, "no durations are given");
     if (!is_duration(c->latency))
         return WF_FAIL(WEFT_E_INVALID, "latency %g is not 0 or more", c->latency);
+    if (c->overlap != WEFT_OVERLAP_SERIAL && c->overlap != WEFT_OVERLAP_ATOMIC)
+        return WF_FAIL(WEFT_E_INVALID, "overlap number %d is unknown", (int)c->overlap);
+    if (!is_duration(c->overlap_cost))
+        return WF_FAIL(WEFT_E_INVALID, "overlap cost %g is not 0 or more",
+                       c->overlap_cost);
     return WEFT_OK;
 }
 
@@ -81,7 +127,8 @@ static weft_status run(timing *t)
     for (int r = 0; r < t->s->p; r++)
         t->first[r] = -1;
     WF_TRY(wf_links(t->s, &link));
-    weft_status st = wf_walk(t->s, link, time_op, t);
+    weft_status st =
+        wf_walk(t->s, link, t->costs->overlap == WEFT_OVERLAP_ATOMIC, time_op, t);
     wf_free(link);
     return st;
 }

@@ -92,6 +92,8 @@ static weft_status scan_compute(scan *c, int64_t i)
     int chunk, kind = op->kind;
     uint16_t *own = state_of(c, op->chunk, op->micro);
 
+    if (op->flags & WEFT_OPF_PAIR && c->last && c->last->flags & WEFT_OPF_PAIR)
+        return broken(c, i, "range", "is marked '&', and so is the op before it");
     if (*own & rule[kind].again) return broken(c, i, "once", "was in the list before");
     if ((*own & rule[kind].need) != rule[kind].need)
         return broken(c, i, "order", rule[kind].need_words);

@@ -7,7 +7,9 @@
 typedef struct recorder {
     const weft_schedule *s;
     weft_trace *trace;
-    double latency;
+    const weft_costs *costs;
+    const weft_op
+        *held;      /* first op of an atomic pair, whose result waits for the end */
     weft_status st; /* a visit cannot fail by itself */
 } recorder;
 
@@ -27,19 +29,32 @@ static int target(const weft_schedule *s, int rank, const weft_op *op)
     return to;
 }
 
+static void record_send(recorder *rec, int rank, const weft_op *op, double end)
+{
+    double latency = rec->costs->latency;
+    if (!(latency > 0) || target(rec->s, rank, op) == rank) return;
+    weft_trace_entry e = {.start = end,
+                          .end = end + latency,
+                          .op = *op,
+                          .rank = rank,
+                          .lane = WEFT_LANE_SEND};
+    e.op.kind = WEFT_OP_SEND;
+    e.op.flags = op->kind == WEFT_OP_F ? 0 : WEFT_OPF_GRAD;
+    record(rec, &e);
+}
+
+/* The two ops of a pair are visited one right after the other. */
 static void visit(void *ctx, int rank, const weft_op *op, double start, double end)
 {
     recorder *rec = ctx;
     weft_trace_entry e = {
         .start = start, .end = end, .op = *op, .rank = rank, .lane = WEFT_LANE_COMPUTE};
     record(rec, &e);
-    if (!(rec->latency > 0) || target(rec->s, rank, op) == rank) return;
-    e.start = end;
-    e.end = end + rec->latency;
-    e.lane = WEFT_LANE_SEND;
-    e.op.kind = WEFT_OP_SEND;
-    e.op.flags = op->kind == WEFT_OP_F ? 0 : WEFT_OPF_GRAD;
-    record(rec, &e);
+    if (rec->held) record_send(rec, rank, rec->held, end);
+    int first = !rec->held && op->flags & WEFT_OPF_PAIR &&
+                rec->costs->overlap == WEFT_OVERLAP_ATOMIC;
+    rec->held = first ? op : NULL;
+    if (!first) record_send(rec, rank, op, end);
 }
 
 weft_status weft_simulate(const weft_schedule *s, const weft_costs *costs,
@@ -53,7 +68,7 @@ weft_status weft_simulate(const weft_schedule *s, const weft_costs *costs,
     else
         snprintf(title, sizeof title, "%s p=%d m=%d", s->kind, s->p, s->m);
     weft_eval e;
-    recorder rec = {.s = s, .trace = trace, .latency = costs->latency};
+    recorder rec = {.s = s, .trace = trace, .costs = costs};
     weft_trace_init(trace, s->p, "", title);
     weft_status st = weft_schedule_eval(s, costs, visit, &rec, &e);
     if (st == WEFT_OK && rec.st != WEFT_OK) {

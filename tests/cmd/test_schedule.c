@@ -188,8 +188,35 @@ static void a_broken_schedule_is_status_1_and_a_broken_file_status_2(void **stat
     refuses(2, "cannot be read", "schedule check nowhere.txt");
     refuses(2, "needs a FILE", "schedule check");
     refuses(2, "come from the file", "schedule check dead.txt -p 2");
+}
+
+static double pair_makespan(const char *flags)
+{
+    json_t *j = weft_json("schedule sim pair.txt --json %s", flags);
+    double t = number(j, "makespan");
+    json_decref(j);
+    return t;
+}
+
+static void a_pair_runs_one_by_one_or_as_a_block_of_any_length(void **state)
+{
     write_text("pair.txt", "F0.0 F1.0& B0.0 B1.0\n");
-    refuses(2, "--overlap serial", "schedule sim pair.txt");
+    assert_true(pair_makespan("") == 6);
+    assert_true(pair_makespan("--overlap atomic") == 6);
+    assert_true(pair_makespan("--overlap-cost 2.5") == 5.5);
+    assert_true(pair_makespan("--overlap atomic --overlap-cost 2") == 5);
+    refuses(2, "but --overlap is serial",
+            "schedule sim pair.txt --overlap serial --overlap-cost 2");
+    refuses(2, "--overlap-cost 0: a block takes some time",
+            "schedule sim pair.txt --overlap-cost 0");
+    refuses(2, "--overlap-cost has a unit of time and --tf has none",
+            "schedule sim pair.txt --overlap-cost 2ms");
+    /* of a full stage, as the other times are: DualPipe of the golden README */
+    json_t *j = weft_json("schedule dualpipe -p 4 -m 8 --tf 5 --ti 6 --tw 4 --json "
+                          "--overlap atomic");
+    assert_true(number(j, "makespan") == 8 * 15 + 12);
+    assert_true(number(j, "weight_copies") == 2);
+    json_decref(j);
 }
 
 static void files_appear_whole_or_not_at_all(void **state)
@@ -234,6 +261,7 @@ const struct CMUnitTest schedule_tests[] = {
     cmocka_unit_test(list_names_every_kind),
     cmocka_unit_test(a_written_schedule_checks_and_simulates_to_the_same),
     cmocka_unit_test(a_broken_schedule_is_status_1_and_a_broken_file_status_2),
+    cmocka_unit_test(a_pair_runs_one_by_one_or_as_a_block_of_any_length),
     cmocka_unit_test(files_appear_whole_or_not_at_all),
     cmocka_unit_test(the_timeline_is_drawn_with_and_without_unicode),
 };

@@ -86,26 +86,37 @@ static int has_pairs(const weft_schedule *s)
     return pairs;
 }
 
+static void compare_time(const weft_schedule *s, const json_t *c,
+                         const struct cost_set *k, const double *dur, int serial)
+{
+    char name[32];
+    weft_eval e;
+    snprintf(name, sizeof name, "%s%s", k->name,
+             serial && has_pairs(s) ? "_serial" : "");
+    assert_ok(weft_schedule_eval(
+        s,
+        &(weft_costs){.dur = dur,
+                      .latency = k->latency,
+                      .overlap = serial ? WEFT_OVERLAP_SERIAL : WEFT_OVERLAP_ATOMIC},
+        NULL, NULL, &e));
+    json_t *total = json_object_get(json_object_get(c, "makespan"), name);
+    json_t *span = json_object_get(json_object_get(c, "span"), name);
+    assert_true(json_is_number(total) && json_is_number(span));
+    assert_near(e.makespan, json_number_value(total));
+    assert_near(e.span, json_number_value(span));
+    if (k == cost_sets) assert_near(e.ideal, (double)integer(c, "busy_unit"));
+    assert_int_equal(e.p2p_messages, integer(c, "p2p_messages"));
+    weft_eval_clear(&e);
+}
+
 static void compare_times(const weft_schedule *s, const json_t *c)
 {
     double *dur = malloc((size_t)(s->p * s->v) * WEFT_OP_N_COMPUTE * sizeof *dur);
     for (int i = 0; i < 3; i++) {
         const struct cost_set *k = &cost_sets[i];
-        char name[32];
-        /* eval runs a pair one after the other */
-        snprintf(name, sizeof name, "%s%s", k->name, has_pairs(s) ? "_serial" : "");
         weft_costs_uniform(s, k->f, k->b, k->i, k->w, 1, dur);
-        weft_eval e;
-        assert_ok(weft_schedule_eval(
-            s, &(weft_costs){.dur = dur, .latency = k->latency}, NULL, NULL, &e));
-        json_t *total = json_object_get(json_object_get(c, "makespan"), name);
-        json_t *span = json_object_get(json_object_get(c, "span"), name);
-        assert_true(json_is_number(total) && json_is_number(span));
-        assert_near(e.makespan, json_number_value(total));
-        assert_near(e.span, json_number_value(span));
-        if (!i) assert_near(e.ideal, (double)integer(c, "busy_unit"));
-        assert_int_equal(e.p2p_messages, integer(c, "p2p_messages"));
-        weft_eval_clear(&e);
+        compare_time(s, c, k, dur, 0);
+        compare_time(s, c, k, dur, 1);
     }
     free(dur);
 }

@@ -15,8 +15,8 @@
  *
  * The order of a rank is in dual.c. With pairs run one after the other, tf = ti >= tw:
  * makespan m(tf + ti + tw) + (p/2-1)(tf + ti - tw). With a pair as one block of length
- * F&B, its results at the end, the idle is the paper's (p/2-1)(F&B + ti - 2tw), also for
- * tf = ti >= tw only. Peak p+1 on every rank.
+ * F&B = tf + ti + tw, its results at the end, the idle is the paper's
+ * (p/2-1)(F&B + ti - 2tw), also for tf = ti >= tw only. Peak p+1 on every rank.
  */
 #include <math.h>
 

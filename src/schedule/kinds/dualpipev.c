@@ -11,8 +11,8 @@
  *
  * The order of a rank is in dual.c, for the chunks of a V. With pairs run one after the
  * other, tf = ti >= tw: makespan m(tf + ti + tw) + (p-1)(tf + ti - tw)/2; with a pair as one
- * block the idle is (p-1)(F&B + ti - 2tw)/2 in times of a full stage. Peak 2p+1 chunk
- * activations on every rank.
+ * block of length F&B = tf + ti + tw the idle is (p-1)(F&B + ti - 2tw)/2, all in times of a
+ * full stage. Peak 2p+1 chunk activations on every rank.
  */
 #include <math.h>
 
