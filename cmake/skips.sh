@@ -18,7 +18,7 @@ have_need() {
     cpu:*) grep -qw "${word#cpu:}" /proc/cpuinfo ;;
     WEFT_*) grep -qE "^$word:[A-Z]+=(ON|openmpi|mpich)\$" "$top/$build/CMakeCache.txt" ;;
     *)
-        package_list run check | grep -qxF "$word" || return 2
+        package_list run check | grep -xF "$word" >/dev/null || return 2
         installed "$word" ;;
     esac
 }

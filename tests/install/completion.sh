@@ -11,7 +11,7 @@ offers() { # expected candidate, then the words typed so far
     COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
     COMPREPLY=()
     _weft
-    printf '%s\n' "${COMPREPLY[@]}" | grep -qx -- "$want" ||
+    printf '%s\n' "${COMPREPLY[@]}" | grep -x -- "$want" >/dev/null ||
         { echo "'${*:2}' offers '${COMPREPLY[*]}', not $want"; exit 1; }
 }
 offers schedule "$2" sch

@@ -22,7 +22,7 @@ for file in bin/weft include/weft.h include/weft/schedule.h share/man/man1/weft.
     [ -e "$work/usr/$file" ] || fail "$file is not installed"
 done
 version=$(pkg-config --modversion weft)
-"$work/usr/bin/weft" --version | grep -qF "$version" || fail "the program says another version than weft.pc"
+"$work/usr/bin/weft" --version | grep -F "$version" >/dev/null || fail "the program says another version than weft.pc"
 case $(pkg-config --libs weft) in *-lm*) fail "weft.pc: -lm is private" ;; esac
 case $(pkg-config --static --libs weft) in *-lweft*-lm*) ;; *) fail "weft.pc: no -lm for static" ;; esac
 
@@ -36,7 +36,7 @@ for example in "$source"/examples/*.c; do
         package=weft-run
     fi
     quiet "$cc" $flags "$example" -o "$work/$name" $(pkg-config --cflags --libs $package) -lm
-    objdump -p "$work/$name" | grep -q 'NEEDED.*libweft' || fail "$name does not use the shared library"
+    objdump -p "$work/$name" | grep 'NEEDED.*libweft' >/dev/null || fail "$name does not use the shared library"
     # Static: our archives, everybody else's shared libraries, and the MPI of the build.
     if [ $package = weft-run ]; then
         mpi=$(sed -n 's/^WEFT_MPI:STRING=//p' "$build/CMakeCache.txt")
@@ -49,7 +49,7 @@ for example in "$source"/examples/*.c; do
     static=$(pkg-config --static --cflags --libs $package |
              sed -E 's/-l(weft(-run)?)( |$)/-l:lib\1.a /g')
     quiet "$cc" $flags "$example" -o "$work/$name.static" $static $mpi -lm
-    objdump -p "$work/$name.static" | grep -q 'NEEDED.*libweft' && fail "$name is not static"
+    objdump -p "$work/$name.static" | grep 'NEEDED.*libweft' >/dev/null && fail "$name is not static"
     built=$((built + 1))
 done
 [ $built -gt 0 ] || fail "no example was built"

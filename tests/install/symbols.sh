@@ -15,7 +15,7 @@ pure=$build/src/libweft.so
 [ "$(soname "$pure")" = libweft.so.0 ] || fail "SONAME of libweft: $(soname "$pure")"
 odd=$(exported "$pure" | grep -vE '^(weft_[a-z0-9_]+@@WEFT_0|wf_[a-z0-9_]+@@WEFT_PRIVATE)$' || true)
 [ -z "$odd" ] || fail "libweft exports:" $odd
-exported "$pure" | grep -q '^weft_schedule_make@@WEFT_0$' || fail "libweft hides weft_schedule_make"
+exported "$pure" | grep '^weft_schedule_make@@WEFT_0$' >/dev/null || fail "libweft hides weft_schedule_make"
 
 libraries=$(objdump -p "$pure" | awk '$1 == "NEEDED" { print $2 }' | grep -vE '^lib[cm]\.so|^ld-linux' || true)
 [ -z "$libraries" ] || fail "libweft needs" $libraries
