@@ -46,4 +46,8 @@ typedef struct lab_verify {
 weft_status lab_verify_run(lab_verify *v);
 
 double lab_median(double *x, int n); /* sorts x */
+
+/* Ask that other processes do not delay the threads of this one, for tests whose threads
+ * mostly sleep. Without the right to it nothing changes. */
+void lab_urgent(void);
 #endif

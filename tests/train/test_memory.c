@@ -116,7 +116,8 @@ static const char *with_m(const char *format, int m)
 }
 
 /* The peak at m micro-batches is that at one plus (in flight - 1) micro-batches. */
-static void follows(const char *format, int tp, int most, int (*in_flight)(int s, int m))
+static void follows(const char *format, int tp, int most,
+                    int (*in_flight)(int s, int m))
 {
     int64_t one[P], now[P];
 
@@ -169,8 +170,8 @@ static void over_the_stages_1f1b_falls_by_one_micro_batch_each(void **state)
     (void)state;
     peaks("pp=4 schedule=1f1b micro_batch=2 m=8", WEFT_ACT, at);
     print_message("peaks of 1f1b: %lld %lld %lld %lld bytes, one micro-batch %lld\n",
-                  (long long)at[0], (long long)at[1], (long long)at[2], (long long)at[3],
-                  (long long)kept_by(1, 1));
+                  (long long)at[0], (long long)at[1], (long long)at[2],
+                  (long long)at[3], (long long)kept_by(1, 1));
     /* the middle stages hold the same things; the first also tokens */
     assert_true(at[1] - at[2] == kept_by(1, 1));
     peaks("pp=4 schedule=gpipe micro_batch=2 m=8", WEFT_ACT, at);
@@ -190,8 +191,8 @@ static void interleaving_holds_the_closed_forms_count_of_chunks(void **state)
         peaks(with_m("pp=4 vpp=2 schedule=interleaved micro_batch=2 m=%d", m), WEFT_ACT,
               at);
         for (int r = 1; r <= 2; r++) {
-            int64_t more = weft_schedule_closed_peak(&s, r) -
-                           weft_schedule_closed_peak(&base, r);
+            int64_t more =
+                weft_schedule_closed_peak(&s, r) - weft_schedule_closed_peak(&base, r);
             assert_true(at[r] - first[r] == more * chunk);
         }
         assert_int_equal(weft_schedule_closed_peak(&s, 1), 9); /* case 36 */
@@ -213,9 +214,9 @@ static void logits_are_kept_by_the_last_stage_alone(void **state)
     assert_true(at[0] == 0 && at[1] == 0 && at[2] == 0 && at[3] == 6 * each);
 }
 
-static const char *const layouts[] = {
-    "pp=4 m=6 micro_batch=2", "pp=2 tp=2 dp=2 m=4",
-    "pp=4 vpp=2 m=4 schedule=interleaved", "pp=2 dp=3 m=5 schedule=gpipe"};
+static const char *const layouts[] = {"pp=4 m=6 micro_batch=2", "pp=2 tp=2 dp=2 m=4",
+                                      "pp=4 vpp=2 m=4 schedule=interleaved",
+                                      "pp=2 dp=3 m=5 schedule=gpipe"};
 enum { N_LAYOUTS = sizeof layouts / sizeof *layouts };
 
 /* Case 113: nothing of a step is kept, and step 20 needs what step 2 needed. COMM is what
@@ -241,8 +242,8 @@ static void a_step_leaves_nothing_and_the_twentieth_needs_no_more(void **state)
 /* Case 52. */
 static void no_class_grows_with_m_under_1f1b(void **state)
 {
-    static const weft_tag tags[] = {WEFT_PARAM,  WEFT_GRAD,   WEFT_OPTIM,
-                                    WEFT_ACT, WEFT_LOGITS, WEFT_TEMP};
+    static const weft_tag tags[] = {WEFT_PARAM, WEFT_GRAD,   WEFT_OPTIM,
+                                    WEFT_ACT,   WEFT_LOGITS, WEFT_TEMP};
     job few, many;
     (void)state;
     open_job(&few, "pp=4 m=8 micro_batch=2");

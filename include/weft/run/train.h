@@ -86,10 +86,11 @@ WEFT_API weft_arena *weft_engine_arena(const weft_engine *e);
 WEFT_API const weft_schedule *weft_engine_schedule(const weft_engine *e);
 WEFT_API const weft_mesh *weft_engine_mesh(const weft_engine *e);
 WEFT_API weft_kctx *weft_engine_kctx(const weft_engine *e);
-/** Measured trace of this rank, from the start of step 0 (collective clocks start after a
- *  barrier); NULL unless cfg.trace. */
+/** Measured trace of this rank, in weft_now_s(); NULL unless cfg.trace. */
 WEFT_API const weft_trace *weft_engine_trace(const weft_engine *e);
-/** Every rank's trace in one, on rank 0 (others get an empty one); collective. */
+/** Every rank's trace in one, on rank 0 (others get an empty one), from the start of the
+ *  first recorded step. Ranks of one machine share a clock; those of others are aligned by
+ *  the start of that step. Collective. */
 WEFT_API WEFT_MUST_CHECK weft_status weft_engine_gather_trace(weft_engine *e,
                                                               weft_trace *out);
 
