@@ -5,10 +5,21 @@
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/error.h"
+
+/* OpenMP's threads spin at the end of every parallel loop by default: ten times slower as
+ * soon as one core is busy with something else. The run-time reads its environment when
+ * the program is loaded, so the only way to ask for sleep is to start over, once. */
+void wf_job_calm(char **argv)
+{
+    if (getenv("OMP_WAIT_POLICY") || getenv("GOMP_SPINCOUNT")) return;
+    if (setenv("OMP_WAIT_POLICY", "passive", 1)) return;
+    execv("/proc/self/exe", argv); /* on failure: go on as we are */
+}
 
 static volatile sig_atomic_t caught;
 

@@ -30,6 +30,10 @@ int wf_job_agree(wf_job *job, weft_status st, int *exit_code);
 int wf_job_run(wf_job *job, int n, weft_status (*rank)(weft_comm *comm, void *ctx),
                void *ctx);
 
+/* Make OpenMP's threads sleep, not spin, where the user has not chosen: starts the program
+ * over with the environment that says so. First thing in main(), with its argv. */
+void wf_job_calm(char **argv);
+
 /* Is this the process that may write to stdout? */
 int wf_job_speaks(const wf_job *job);
 void wf_job_close(wf_job *job);

@@ -5,6 +5,9 @@
 
 #include "base/near.h"
 #include "cmd/commands.h"
+#ifdef WEFT_HAVE_RUN
+#include "cmd/launch.h"
+#endif
 #include "cmd/options.h"
 #include "cmd/stdio_writer.h"
 
@@ -107,8 +110,19 @@ static int run(int argc, char **argv)
     return unknown(word);
 }
 
+#ifdef WEFT_HAVE_RUN
+/* Commands whose ranks compute. */
+static int computes(const char *word)
+{
+    return !strcmp(word, "train") || !strcmp(word, "verify");
+}
+#endif
+
 int main(int argc, char **argv)
 {
+#ifdef WEFT_HAVE_RUN
+    if (argc > 1 && computes(argv[1])) wf_job_calm(argv);
+#endif
     int rc = run(argc, argv);
     return wf_stdout_finish(argc > 1 ? argv[1] : "", rc);
 }
