@@ -13,7 +13,8 @@ static int64_t acc_bytes(const weft_engine *e)
 static int cut(const weft_engine *e, int chunk, wf_bucket *out)
 {
     const weft_chunk *c = &e->chunk[chunk];
-    int64_t want = e->cfg.bucket_bytes / acc_bytes(e), n = 0;
+    int64_t bytes = e->cfg.bucket_bytes > 0 ? e->cfg.bucket_bytes : 25000000;
+    int64_t want = bytes / acc_bytes(e), n = 0;
     int count = 0, first = 0;
 
     for (int i = 0; i < c->n_params; i++) {
