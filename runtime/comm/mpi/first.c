@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One cause makes several ranks fail at nearly the same time. A file in the status
- * directory decides who speaks: the first to create it, per host or per shared file system. */
-#define _POSIX_C_SOURCE 200809L
+ * directory decides who speaks: the first to create it. There is one per host even where
+ * hosts share the directory: what a host that was cut off says, nobody may hear. */
+#define _GNU_SOURCE /* gethostname */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,7 +14,9 @@
 
 static void file_name(const char *dir, char *path, size_t cap)
 {
-    snprintf(path, cap, "%s/failed", dir);
+    char host[64] = "";
+    gethostname(host, sizeof host - 1);
+    snprintf(path, cap, "%s/failed-%s", dir, host);
 }
 
 void wf_mpi_forget_failure(const char *dir)

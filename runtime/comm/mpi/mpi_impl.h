@@ -137,6 +137,14 @@ void wf_mpi_forget_failure(const char *dir);
 /* 1 when no other rank that shares `dir` has spoken. */
 int wf_mpi_speaks_first(const char *dir, const char *words);
 
+/* ---- guard.c ---- */
+/* End the launcher, this process's parent, if it is still there in some seconds. */
+void wf_mpi_guard_launcher(void);
+
+/* ---- leave.c ---- */
+/* 1 when the job was left in order without MPI_Finalize; 0: call it. All ranks have met. */
+int wf_mpi_leave(mpi_world *w);
+
 /* ---- watch.c ---- */
 typedef struct wf_watch wf_watch;
 typedef struct wf_watch_rule {

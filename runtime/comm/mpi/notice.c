@@ -74,6 +74,8 @@ static void cannot_abort(const char *message)
 static void end_job(mpi_world *w, int first)
 {
     wf_sleep_s(first ? forward_s : others_turn_s);
+    wf_launch l;
+    if (wf_launched(&l)) wf_mpi_guard_launcher();
     /* MPI_Abort itself may wait for a launcher that cannot be reached. */
     wf_watch_rule rule = {cannot_abort, abort_limit_s, w->rank, NULL};
     wf_watch *watch = wf_watch_start(&rule, "MPI_Abort");

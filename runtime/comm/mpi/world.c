@@ -183,18 +183,24 @@ static void stop_hearing(mpi_comm *c)
     MPI_Wait(&c->hearing, MPI_STATUS_IGNORE); /* cancelling a receive is local */
 }
 
+static weft_status meet_all(mpi_comm *c)
+{
+    int *ranks;
+    WF_TRY(WF_ALLOC(c->base.size, &ranks));
+    for (int r = 0; r < c->base.size; r++)
+        ranks[r] = r;
+    weft_status st = wf_mpi_meet(c, c->base.size, ranks, c->base.rank);
+    wf_free(ranks);
+    return st;
+}
+
 /* Finalizing blocks: all ranks are there first, or it is not tried. A process that ends
  * without it tells the launcher that something went wrong. */
 static void finalize(mpi_comm *c)
 {
     mpi_world *w = c->world;
-    int *ranks;
-    if (WF_ALLOC(w->size, &ranks) != WEFT_OK) return;
-    for (int r = 0; r < w->size; r++)
-        ranks[r] = r;
-    weft_status st = wf_mpi_meet(c, w->size, ranks, w->rank);
-    wf_free(ranks);
-    if (st != WEFT_OK) return;
+    if (meet_all(c) != WEFT_OK) return;
+    if (wf_mpi_leave(w)) return;
     stop_hearing(c);
     wf_mpi_stop_listening(w);
     wf_watch_rule rule = wf_watch_rule_of(c);
