@@ -9,8 +9,5 @@ bare=$(grep -L 'SPDX-License-Identifier: Apache-2.0' $list run check .ci/run \
 [ -z "$bare" ] || { echo "no SPDX line: $bare"; exit 1; }
 command -v clang-format-14 >/dev/null ||
     { echo "SKIP: layout not checked; needs: clang-format-14"; exit 77; }
-unlike=
-for file in $list; do
-    clang-format-14 "$file" | cmp -s - "$file" || unlike+=" $file"
-done
-[ -z "$unlike" ] || { echo "run: clang-format-14 -i$unlike"; exit 1; }
+unlike=$(clang-format-14 --dry-run $list 2>&1 | sed -n 's/^\([a-z][^: ]*\):[0-9].*/\1/p' | LC_ALL=C sort -u)
+[ -z "$unlike" ] || { echo "run: clang-format-14 -i" $unlike; exit 1; }
