@@ -279,7 +279,7 @@ static int verify_all(verify *v, int world)
     if (v->model)
         rc = walk_model(v, v->model, &t);
     else
-        for (int i = v->exact ? 1 : 0; i < MAX_MODELS && !rc; i++)
+        for (int i = 0; i < MAX_MODELS && !rc; i++)
             rc = walk_model(v, all_models[i], &t);
     if (rc) return rc;
     if (!wf_job_speaks(&v->job)) return WF_EXIT_OK;
