@@ -19,7 +19,7 @@ enum {
     MOST_DRAWN_OPS = 1 << 20
 };
 
-static const char later_kinds[] = "zb-auto v-half v-min 1f1b-v hanayo optimal";
+static const char later_kinds[] = "optimal";
 
 /* ---- list ----------------------------------------------------------------------- */
 
@@ -32,7 +32,7 @@ static int run_list(const wf_schedule_args *a)
     for (int i = 0; i < weft_schedule_kind_count(); i++) {
         const weft_schedule_kind *k = weft_schedule_kind_at(i);
         if (!a->json) {
-            weft_print(&out, "%-12s %s\n%12s %s\n", weft_schedule_kind_name(k),
+            weft_print(&out, "%-14s %s\n%14s %s\n", weft_schedule_kind_name(k),
                        weft_schedule_kind_summary(k), "", weft_schedule_kind_source(k));
             continue;
         }
@@ -69,6 +69,14 @@ static weft_status require_kind(const char *kind)
                    near ? "?" : "");
 }
 
+static weft_placement_kind placement(const wf_schedule_args *a)
+{
+    int k = 0;
+    while (strcmp(wf_placement_name((weft_placement_kind)k), a->placement))
+        k++;
+    return (weft_placement_kind)k;
+}
+
 static weft_status make(const wf_schedule_args *a, const wf_args *args,
                         weft_schedule *s)
 {
@@ -77,18 +85,19 @@ static weft_status make(const wf_schedule_args *a, const wf_args *args,
     if (!wf_args_given(args, "p") || !wf_args_given(args, "m"))
         return WF_FAIL(WEFT_E_INVALID, "%s needs -p (ranks) and -m (micro-batches)",
                        a->kind);
-    if (wf_args_given(args, "placement"))
-        return WF_FAIL(WEFT_E_INVALID,
-                       "--placement belongs to check and sim; %s has its own", a->kind);
-    return weft_schedule_make(a->kind, a->p, a->m, a->v, &options, s);
-}
-
-static weft_placement_kind placement(const wf_schedule_args *a)
-{
-    int k = 0;
-    while (strcmp(wf_placement_name((weft_placement_kind)k), a->placement))
-        k++;
-    return (weft_placement_kind)k;
+    options.mem_limit = a->mem_limit;
+    options.placement = placement(a);
+    if (!strcmp(a->kind, "zb-auto")) {
+        double parts = options.placement == WEFT_PLACE_V ? 2 : 1;
+        WF_TRY(wf_schedule_times_read(a, parts, &options));
+    }
+    WF_TRY(weft_schedule_make(a->kind, a->p, a->m, a->v, &options, s));
+    if (!wf_args_given(args, "placement") || s->placement == options.placement)
+        return WEFT_OK;
+    weft_status st = WF_FAIL(WEFT_E_INVALID, "--placement %s: %s has its own, %s",
+                             a->placement, a->kind, wf_placement_name(s->placement));
+    weft_schedule_clear(s);
+    return st;
 }
 
 static weft_status read_schedule(const wf_schedule_args *a, const char *path,
@@ -136,6 +145,7 @@ static weft_status simulate(const wf_schedule_args *a, wf_schedule_result *r)
     weft_status st = weft_simulate(r->s, &c.costs,
                                    wants_picture(a, r->s) ? &r->trace : NULL, &r->eval);
     snprintf(r->trace.unit, sizeof r->trace.unit, "%s", c.unit);
+    r->overlap = c.costs.overlap;
     if (st == WEFT_OK && c.parts != 1) shrink(r, c.parts);
     wf_schedule_costs_clear(&c);
     return st;
@@ -229,8 +239,10 @@ static int run_file(wf_schedule_args *a, const wf_args *args)
     if (args->n > 2)
         return wf_cmd_usage("schedule", "unexpected word '%s'", args->word[2]);
     if (wf_args_given(args, "p") || wf_args_given(args, "m") ||
-        wf_args_given(args, "v") || wf_args_given(args, "group"))
-        return wf_cmd_usage("schedule", "-p, -m, -v and --group come from the file");
+        wf_args_given(args, "v") || wf_args_given(args, "group") ||
+        wf_args_given(args, "mem-limit"))
+        return wf_cmd_usage("schedule",
+                            "-p, -m, -v, --group and --mem-limit come from the file");
     if (!is_sim) return run_check(a, args->word[1]);
     weft_status st = read_schedule(a, args->word[1], &s);
     return run_made(a, &s, st);
@@ -280,7 +292,11 @@ int wf_cmd_schedule(int argc, char **argv)
         TEXT("kind", kind, "KIND", "the schedule, where it is no word of its own"),
         {"placement", .type = WF_OPT_CHOICE, .out = &a.placement,
          .choices = "single loop v bidir bidirv",
-         .help = "check and sim: which rank and chunk holds which stage"},
+         .help = "which rank and chunk holds which stage (check, sim, zb-auto)"},
+        {"mem-limit", .type = WF_OPT_NUMBER, .out = &a.mem_limit, .arg = "N",
+         .help =
+             "zb-auto: forwards of a full stage that a rank may hold; 0 is 2p, or p "
+             "on a V"},
         {"outstanding", .type = WF_OPT_INT, .out = &a.outstanding, .arg = "K", .min = 0,
          .max = 1e6, .help = "sends in flight to a peer in the check; 0 is 2"},
         {0}};
@@ -329,9 +345,10 @@ int wf_cmd_schedule(int argc, char **argv)
             "  weft schedule 1f1b -p 4 -m 12\n"
             "  weft schedule interleaved -p 4 -m 12 -v 3 --svg timeline.svg\n"
             "  weft schedule 1f1b -p 4 -m 8 --stage-tf 1,1,1,1.5 --latency 0.1\n"
+            "  weft schedule zb-auto -p 4 -m 8 --tf 5 --ti 6 --tw 4 --mem-limit 6\n"
+            "  weft schedule dualpipe -p 8 -m 20 --overlap-cost 2.5\n"
             "  weft schedule gpipe -p 4 -m 4 --ops > mine.txt\n"
             "  weft schedule check mine.txt && weft schedule sim mine.txt\n",
-        .later = "mem-limit",
         .group = {{"Shape", .row = shape},
                   {"Costs", .row = costs},
                   {"Output", .row = output}}};

@@ -14,6 +14,7 @@ typedef struct wf_schedule_args {
     const char *tf, *tb, *ti, *tw; /* text: they may carry a unit of time */
     const char *stage_tf, *stage_tb, *stage_ti, *stage_tw, *latency;
     const char *overlap, *overlap_cost;
+    double mem_limit;
     int per_op;
     int ascii, summary, ops, json;
     const char *svg, *trace, *csv;
@@ -32,6 +33,11 @@ typedef struct wf_schedule_costs {
 WEFT_MUST_CHECK weft_status wf_schedule_costs_read(const wf_schedule_args *a,
                                                    const weft_schedule *s,
                                                    wf_schedule_costs *out);
+/* Scalar times of a full stage into the options of a search; a chunk's op is 1/parts of
+ * a full stage. Lists by stages are refused. */
+WEFT_MUST_CHECK weft_status wf_schedule_times_read(const wf_schedule_args *a,
+                                                   double parts,
+                                                   weft_schedule_options *opt);
 void wf_schedule_costs_clear(wf_schedule_costs *c);
 
 /* A checked and simulated schedule. trace.n is 0 where no picture is wanted. */
@@ -40,6 +46,7 @@ typedef struct wf_schedule_result {
     weft_schedule_report report;
     weft_eval eval;
     weft_trace trace;
+    weft_overlap overlap;
 } wf_schedule_result;
 
 const char *wf_placement_name(weft_placement_kind placement);

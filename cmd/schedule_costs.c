@@ -228,6 +228,32 @@ weft_status wf_schedule_costs_read(const wf_schedule_args *a, const weft_schedul
     return st;
 }
 
+weft_status wf_schedule_times_read(const wf_schedule_args *a, double parts,
+                                   weft_schedule_options *opt)
+{
+    const char *flag = a->stage_tf   ? "--stage-tf"
+                       : a->stage_tb ? "--stage-tb"
+                       : a->stage_ti ? "--stage-ti"
+                       : a->stage_tw ? "--stage-tw"
+                                     : NULL;
+    units u = {0};
+    times t = {0};
+    double latency = 0, scale = a->per_op ? parts : 1;
+
+    if (flag)
+        return WF_FAIL(WEFT_E_INVALID,
+                       "%s: %s is made for equal stages; write it with --ops, and weft "
+                       "schedule sim takes %s",
+                       flag, a->kind, flag);
+    WF_TRY(read_times(a, &u, &t));
+    if (a->latency) WF_TRY(parse_time("--latency", a->latency, &u, &latency));
+    opt->tf = t.f * scale;
+    opt->ti = t.i * scale;
+    opt->tw = t.w * scale;
+    opt->latency = latency;
+    return WEFT_OK;
+}
+
 void wf_schedule_costs_clear(wf_schedule_costs *c)
 {
     wf_free(c->dur);

@@ -50,6 +50,13 @@ static int same(int n, const int64_t *a, const int64_t *b)
     return !memcmp(a, b, (size_t)n * sizeof *a);
 }
 
+static int has_pairs(const weft_schedule *s)
+{
+    for (int64_t i = 0; i < s->first[s->p]; i++)
+        if (s->op[i].flags & WEFT_OPF_PAIR) return 1;
+    return 0;
+}
+
 static void put_summary(const wf_schedule_result *r, weft_writer *out)
 {
     const weft_schedule *s = r->s;
@@ -74,6 +81,11 @@ static void put_summary(const wf_schedule_result *r, weft_writer *out)
     weft_print(out, "\n%lld messages between ranks, %d cop%s of the weights\n",
                (long long)r->report.p2p_messages, weight_copies(s),
                weight_copies(s) == 1 ? "y" : "ies");
+    if (has_pairs(s))
+        weft_print(out, "pairs marked & run %s\n",
+                   r->overlap == WEFT_OVERLAP_ATOMIC
+                       ? "as one block"
+                       : "one op after the other; --overlap atomic makes them a block");
 }
 
 weft_status wf_schedule_report_text(const wf_schedule_args *a,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WF_SCHEDULE_KIND_H
 #define WF_SCHEDULE_KIND_H
+#include <stddef.h>
 #include <stdint.h>
 #include <weft/schedule.h>
 

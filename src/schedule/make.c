@@ -140,6 +140,12 @@ static weft_status check_size(const weft_schedule_kind *k, const weft_schedule *
         k->name, q->p, q->v, (long long)(q->m * ((double)limit / (double)n)));
 }
 
+static int own_chunks(const weft_schedule_kind *k, const weft_schedule_options *opt)
+{
+    if (opt->placement == WEFT_PLACE_V) return 2;
+    return k->chunks ? k->chunks : 1;
+}
+
 static const weft_schedule_options no_options = {.group = 0};
 
 static weft_status shape(const char *kind, int p, int m, int v,
@@ -147,10 +153,10 @@ static weft_status shape(const char *kind, int p, int m, int v,
                          weft_schedule *q)
 {
     WF_TRY(weft_schedule_kind_require(kind, k));
-    if (v == 0) v = (*k)->chunks ? (*k)->chunks : 1;
+    WF_TRY(check_search(*k, opt));
+    if (v == 0) v = own_chunks(*k, opt);
     WF_TRY(check_ranges(p, m, v));
     WF_TRY(check_group(*k, m, opt));
-    WF_TRY(check_search(*k, opt));
     *q = (weft_schedule){.p = p, .m = m, .v = v, .group = (int)opt->group};
     snprintf(q->kind, sizeof q->kind, "%s", (*k)->name);
     WF_TRY((*k)->applicable(q, opt));

@@ -39,8 +39,7 @@ static void unknown_words_name_the_nearest_known_one(void **state)
     refuses(2, "did you mean --stage-tf?", "schedule 1f1b -p 2 -m 2 --stge-tf=1,1");
     refuses(2, "there is no flag -z", "schedule 1f1b -p 2 -m 2 -z");
     refuses(2, "--ep is not in this version", "mesh --ep 2");
-    refuses(2, "--mem-limit is not in this version",
-            "schedule 1f1b -p 2 -m 2 --mem-limit=4");
+    refuses(2, "--ep is not in this version", "mesh --ep=2");
 }
 
 static void values_are_demanded_and_judged(void **state)

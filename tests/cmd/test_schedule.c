@@ -124,8 +124,16 @@ static void shapes_that_cannot_be_are_refused_with_flag_and_number(void **state)
     refuses(2, "did you mean 1f1b?", "schedule 1f1d -p 4 -m 4");
     refuses(2, "optimal is not in this version", "schedule optimal -p 4 -m 4");
     refuses(2, "a kind is missing", "schedule");
-    refuses(2, "--placement belongs to check and sim",
+    refuses(2, "--placement v: 1f1b has its own",
             "schedule 1f1b -p 4 -m 4 --placement v");
+    refuses(2, "--placement single: zb-v has its own, v",
+            "schedule zb-v -p 4 -m 4 --placement single");
+    refuses(2, "--mem-limit 4: the order of 1f1b is fixed",
+            "schedule 1f1b -p 4 -m 4 --mem-limit 4");
+    refuses(2, "--mem-limit 1: zb-auto needs room for 2 forwards of a full stage",
+            "schedule zb-auto -p 4 -m 8 --placement v --mem-limit 1");
+    refuses(2, "--stage-tf: zb-auto is made for equal stages",
+            "schedule zb-auto -p 2 -m 4 --stage-tf 1,2");
 }
 
 static void list_names_every_kind(void **state)
@@ -219,6 +227,28 @@ static void a_pair_runs_one_by_one_or_as_a_block_of_any_length(void **state)
     json_decref(j);
 }
 
+/* Times and limit of the recorded search; the same by stage, by op, and with a unit. */
+static void zb_auto_is_made_for_the_times_and_the_memory_given(void **state)
+{
+    static const struct {
+        const char *words;
+        double makespan;
+    } row[] = {{"-m 8 --tf 5 --ti 6 --tw 4 --mem-limit 8", 135},
+               {"-m 8 --tf 5 --ti 6 --tw 4 --mem-limit 4", 141},
+               {"-m 8 --tf 5ms --ti 6ms --tw 4ms --mem-limit 8", 0.135},
+               {"-m 7 --placement v --per-op --tf 5 --ti 6 --tw 4", 228},
+               {"-m 7 --placement v --tf 10 --ti 12 --tw 8", 228}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        json_t *j = weft_json("schedule zb-auto -p 4 %s --json", row[i].words);
+        assert_true(number(j, "makespan") <= row[i].makespan * (1 + 1e-12));
+        json_decref(j);
+    }
+    json_t *j = weft_json("schedule zb-auto -p 4 -m 8 --placement v --json");
+    assert_true(number(j, "v") == 2);
+    assert_string_equal(json_string_value(json_object_get(j, "placement")), "v");
+    json_decref(j);
+}
+
 static void files_appear_whole_or_not_at_all(void **state)
 {
     write_text("keep.svg", "old");
@@ -262,6 +292,7 @@ const struct CMUnitTest schedule_tests[] = {
     cmocka_unit_test(a_written_schedule_checks_and_simulates_to_the_same),
     cmocka_unit_test(a_broken_schedule_is_status_1_and_a_broken_file_status_2),
     cmocka_unit_test(a_pair_runs_one_by_one_or_as_a_block_of_any_length),
+    cmocka_unit_test(zb_auto_is_made_for_the_times_and_the_memory_given),
     cmocka_unit_test(files_appear_whole_or_not_at_all),
     cmocka_unit_test(the_timeline_is_drawn_with_and_without_unicode),
 };

@@ -19,7 +19,7 @@ static weft_status applicable(weft_schedule *q, const weft_schedule_options *opt
 {
     q->placement = WEFT_PLACE_BIDIRV;
     WF_TRY(wf_need_chunks(q, 4, "four half-stages per rank (a V in each direction)"));
-    return wf_slots_applicable(q);
+    return wf_slots_two_ways(q);
 }
 
 static int64_t count(const weft_schedule *q, int rank)
@@ -48,9 +48,7 @@ const weft_schedule_kind wf_kind_bitpipe = {
     .name = "bitpipe",
     .summary = "chimera with a V in each direction: half its bubble, two copies of the "
                "weights",
-    .source =
-        "Wu et al. 2024, BitPipe: Bidirectional Interleaved Pipeline Parallelism, "
-        "section 3",
+    .source = "Wu et al. 2024, BitPipe: Bidirectional Interleaved Pipeline Parallelism",
     .chunks = 4,
     .applicable = applicable,
     .count = count,

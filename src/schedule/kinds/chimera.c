@@ -23,7 +23,7 @@ static weft_status applicable(weft_schedule *q, const weft_schedule_options *opt
 {
     q->placement = WEFT_PLACE_BIDIR;
     WF_TRY(wf_need_chunks(q, 2, "two stages per rank, one for each direction"));
-    return wf_slots_applicable(q);
+    return wf_slots_two_ways(q);
 }
 
 static int64_t count(const weft_schedule *q, int rank)
@@ -53,7 +53,8 @@ const weft_schedule_kind wf_kind_chimera = {
     .summary =
         "two 1f1b pipelines in opposite directions: half the bubble, two copies of "
         "the weights",
-    .source = "Li and Hoefler 2021, Chimera, section 3.1",
+    .source = "Li and Hoefler 2021, Chimera: Efficiently Training Large-Scale Neural "
+              "Networks with Bidirectional Pipelines",
     .chunks = 2,
     .applicable = applicable,
     .count = count,

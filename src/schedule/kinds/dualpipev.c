@@ -64,8 +64,8 @@ const weft_schedule_kind wf_kind_dualpipev = {
     .name = "dualpipev",
     .summary =
         "dualpipe folded to a V: forward beside backward, one copy of the weights",
-    .source = "Qi et al. 2024 (Sea AI Lab), DualPipe could be better without the Dual; "
-              "DeepSeek-AI, DualPipe",
+    .source = "Qi et al. 2025, DualPipe could be better without the Dual; DeepSeek-AI, "
+              "DualPipe",
     .chunks = 2,
     .applicable = applicable,
     .count = count,

@@ -56,8 +56,7 @@ const weft_schedule_kind wf_kind_eager_1f1b = {
     .summary =
         "1f1b with twice the warm-up: hides messages, 2(p - rank) - 1 activations",
     .source =
-        "Zhuang et al. 2022, On Optimizing the Communication of Model Parallelism, "
-        "section 4 (alpa)",
+        "Zhuang et al. 2022, On Optimizing the Communication of Model Parallelism",
     .applicable = applicable,
     .count = count,
     .generate = generate,

@@ -55,7 +55,7 @@ const weft_schedule_kind wf_kind_looped_bfs = {
     .name = "looped-bfs",
     .summary =
         "all micro-batches through a chunk before the next; holds mv activations",
-    .source = "Lamy-Poirier 2023, Breadth-First Pipeline Parallelism, section 4.1",
+    .source = "Lamy-Poirier 2022, Breadth-First Pipeline Parallelism",
     .chunks = 2,
     .applicable = applicable,
     .count = count,

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What Chimera and BitPipe share: two pipelines in opposite directions in slots. */
+/* What Chimera, BitPipe and Hanayo share: micro-batches that pass in slots of one op. */
 #ifndef WF_SCHEDULE_KINDS_SLOTS_H
 #define WF_SCHEDULE_KINDS_SLOTS_H
 #include "schedule/kind.h"
 
-/* p even, m a multiple of p. */
-weft_status wf_slots_applicable(const weft_schedule *q);
+/* Two directions: p even, m a multiple of p. */
+weft_status wf_slots_two_ways(const weft_schedule *q);
 weft_status wf_slots_generate(const weft_schedule *s);
 #endif

@@ -64,7 +64,7 @@ static double makespan(const weft_schedule *q, const wf_times *t)
 const weft_schedule_kind wf_kind_zb_h1 = {
     .name = "zb-h1",
     .summary = "1f1b with the backward split: a third of its bubble, the same memory",
-    .source = "Qi et al. 2024, Zero Bubble Pipeline Parallelism, section 2.3.1",
+    .source = "Qi et al. 2024, Zero Bubble Pipeline Parallelism",
     .applicable = applicable,
     .count = count,
     .generate = generate,

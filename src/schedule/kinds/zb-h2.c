@@ -66,7 +66,7 @@ const weft_schedule_kind wf_kind_zb_h2 = {
     .name = "zb-h2",
     .summary =
         "no wait between a rank's first and last op; twice the activations of 1f1b",
-    .source = "Qi et al. 2024, Zero Bubble Pipeline Parallelism, section 2.3.2",
+    .source = "Qi et al. 2024, Zero Bubble Pipeline Parallelism",
     .applicable = applicable,
     .count = count,
     .generate = generate,

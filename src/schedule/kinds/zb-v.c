@@ -107,7 +107,7 @@ const weft_schedule_kind wf_kind_zb_v = {
     .summary =
         "two chunks on a V, no wait between a rank's first and last op, the memory "
         "of 1f1b",
-    .source = "Qi et al. 2024, Zero Bubble Pipeline Parallelism, section 6",
+    .source = "Qi et al. 2024, Zero Bubble Pipeline Parallelism",
     .chunks = 2,
     .applicable = applicable,
     .count = count,

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * 1F1B-V: two chunks on a V with the backward in one piece, and about two thirds of the
+ * activations of 1F1B.
+ *
+ *     p = 3, m = 4, v = 2, tf = 1, tb = 2
+ *     (chunk 0: 0123, backward abcd; chunk 1: 4567, efgh)
+ *
+ *     0 1 2 3 . 4 e E 5 f F 6 g G . . . 7 h H a A b B . . c C . . d D
+ *     . 0 1 2 4 3 5 . e E 6 f F . a A 7 g G . b B h H c C . . d D . .
+ *     . . 0 4 1 5 2 6 . . e E a A 3 7 f F b B g G c C h H d D . . . .
+ *
+ * The block of V-Half needs I and W apart. Here the ops of one micro-batch are put down as
+ * early as they can be, F in one slot and B in two, such that no rank has two of them in
+ * the same slot modulo 6. Passing over the first possible slot on a rank or two of the way
+ * down can give blocks that hold no more and whose ends squeeze better (squeeze.h), so
+ * those are tried, in times of 1 and 2; the order is the same whatever the costs.
+ *
+ * Peak 2(2p div 3 + 1) chunk activations once m is large enough. Idle in times of 1 and 2
+ * 15, 22, 33 for p = 4, 6, 8; no closed form is known.
+ */
+#include <limits.h>
+
+#include "base/alloc.h"
+#include "schedule/kinds/vblock.h"
+
+static weft_status applicable(weft_schedule *q, const weft_schedule_options *opt)
+{
+    q->placement = WEFT_PLACE_V;
+    return wf_need_chunks(q, 2, "two chunks per rank (a V)");
+}
+
+static int64_t count(const weft_schedule *q, int rank)
+{
+    return 4 * (int64_t)q->m;
+}
+
+static int64_t most_held(int64_t p)
+{
+    return 2 * (2 * p / 3 + 1);
+}
+
+/* ---- slots modulo 6: bit i is free slot i ------------------------------------------ */
+
+enum { ALL_FREE = (1 << WF_V_PERIOD) - 1 };
+
+static int bits_at(int64_t slot, int length)
+{
+    int bits = ((1 << length) - 1) << slot % WF_V_PERIOD;
+    return (bits | bits >> WF_V_PERIOD) & ALL_FREE;
+}
+
+/* Can the free slots hold backwards of two slots and nothing else? */
+static int is_pairs(int open)
+{
+    if (!open) return 1;
+    for (int i = 0; i < WF_V_PERIOD; i++) {
+        int two = bits_at(i, 2);
+        if ((open & two) == two && is_pairs(open & ~two)) return 1;
+    }
+    return 0;
+}
+
+/* ... and one forward? */
+static int is_one_and_pairs(int open)
+{
+    for (int i = 0; i < WF_V_PERIOD; i++)
+        if (open & 1 << i && is_pairs(open & ~(1 << i))) return 1;
+    return 0;
+}
+
+/* Put an op of a rank at the first slot from `slot` on, passing over `skip` possible ones.
+ * `left` says what the rest has to be. Returns the slot after it. */
+static int64_t put_op(int *open, int64_t *slot, int64_t from, int length, int skip,
+                      int (*left)(int open))
+{
+    for (;; from++) {
+        int bits = bits_at(from, length);
+        if ((*open & bits) != bits || !left(*open & ~bits) || skip-- > 0) continue;
+        *open &= ~bits;
+        *slot = from;
+        return from + length;
+    }
+}
+
+/* The block whose first forwards pass over a slot on the ranks skip .. skip + n - 1. */
+static void make_block(int p, int skip, int n, int *open, wf_block *b)
+{
+    int64_t t = 0;
+    for (int r = 0; r < p; r++)
+        open[r] = ALL_FREE;
+    for (int r = 0; r < p; r++)
+        t = put_op(&open[r], &b[r].slot[0][WF_FORWARD], t, 1, r >= skip && r < skip + n,
+                   is_one_and_pairs);
+    for (int r = p - 1; r >= 0; r--)
+        t = put_op(&open[r], &b[r].slot[1][WF_FORWARD], t, 1, 0, is_pairs);
+    for (int r = 0; r < p; r++)
+        t = put_op(&open[r], &b[r].slot[1][WF_BACK], t, 2, 0, is_pairs);
+    for (int r = p - 1; r >= 0; r--)
+        t = put_op(&open[r], &b[r].slot[0][WF_BACK], t, 2, 0, is_pairs);
+}
+
+static int holds_little(int p, const wf_block *b)
+{
+    for (int r = 0; r < p; r++)
+        if (wf_v_peak(&b[r], 2) > most_held(p)) return 0;
+    return 1;
+}
+
+/* ---- the search -------------------------------------------------------------------- */
+
+enum { RUNS = 4 };
+
+/* The plain block, then those that pass over one or two slots. */
+static int make_tries(int p, int *open, wf_block *block, wf_try *tries)
+{
+    int blocks = 0;
+    for (int i = 0; i < 2 * p; i++) {
+        wf_block *b = block + (int64_t)blocks * p;
+        make_block(p, i / 2, i == 0 ? 0 : 1 + i % 2, open, b);
+        if (!holds_little(p, b)) continue;
+        for (int k = 0; k < RUNS; k++)
+            tries[RUNS * blocks + k] = (wf_try){.block = b,
+                                                .period = WF_V_PERIOD,
+                                                .ahead = k % 2 ? 8 : 4,
+                                                .start = k / 2 ? INT_MAX : 3};
+        blocks++;
+    }
+    return RUNS * blocks;
+}
+
+static weft_status search(const weft_schedule *s, const wf_try *tries, int n)
+{
+    int64_t *limit = NULL;
+    WF_TRY(WF_ALLOC(s->p, &limit));
+    for (int r = 0; r < s->p; r++)
+        limit[r] = most_held(s->p);
+    wf_search x = {.dur = {1, 2, 0},
+                   .judged_latency = 1e-3,
+                   .limit = 2 * most_held(s->p),
+                   .limit_back = limit,
+                   .sample = 2 * (int64_t)s->p,
+                   .tries = tries,
+                   .n_tries = n};
+    weft_status st = wf_search_run(&x, s);
+    wf_free(limit);
+    return st;
+}
+
+static weft_status generate(const weft_schedule *s, const weft_schedule_options *opt)
+{
+    wf_block *block = NULL;
+    wf_try *tries = NULL;
+    int *open = NULL;
+    weft_status st = WF_ALLOC(2 * (int64_t)s->p * s->p, &block);
+    if (st == WEFT_OK) st = WF_ALLOC(2 * (int64_t)s->p * RUNS, &tries);
+    if (st == WEFT_OK) st = WF_ALLOC(s->p, &open);
+    if (st == WEFT_OK) st = search(s, tries, make_tries(s->p, open, block, tries));
+    wf_free(block);
+    wf_free(tries);
+    wf_free(open);
+    return st;
+}
+
+const weft_schedule_kind wf_kind_1f1b_v = {
+    .name = "1f1b-v",
+    .summary =
+        "two chunks on a V, backward in one piece, two thirds of the activations of "
+        "1f1b",
+    .source = "Qi et al. 2024, Pipeline Parallelism with Controllable Memory",
+    .chunks = 2,
+    .applicable = applicable,
+    .count = count,
+    .generate = generate,
+};

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ZB automatic: a zero-bubble schedule found for given times of F, I, W and a message, and
+ * a limit of what a rank may hold.
+ *
+ *     p = 3, m = 6, tf = ti = tw = 1   (F as digits, I as a b c, W as A B C)
+ *
+ *     0 1 2 3 4 a A 5 b B c C d D e E f F . .
+ *     . 0 1 2 a 3 b 4 c A 5 d B e C f D E F .
+ *     . . 0 a 1 b 2 c 3 d 4 e A 5 f B C D E F
+ *
+ * Runs of squeeze.h along several blocks, of which the best is taken:
+ *
+ *   one stage per rank  1F1B with the warm-up of 1F1B, of ZB-H2, and one more
+ *   a V                 the steady part of ZB-V, and the blocks of V-Half and V-Min
+ *
+ * each with the W's in every wait, in waits that leave room for half of one, or for all of
+ * it; and with an activation counted half or whole from I to W. Where a written-out kind
+ * (zb-h1, zb-h2, zb-v, v-half, v-min) keeps the limit and is better, it is taken. The
+ * search of the paper's authors has other rules to the same end.
+ *
+ * The limit counts an activation whole until I and half from there to W, in forwards of a
+ * full stage; a chunk of a V is half of one. No closed forms.
+ */
+#include <limits.h>
+#include <stdio.h>
+
+#include "base/alloc.h"
+#include "schedule/kinds/vblock.h"
+
+extern const weft_schedule_kind wf_kind_zb_h1, wf_kind_zb_h2, wf_kind_zb_v,
+    wf_kind_v_half, wf_kind_v_min;
+
+/* The limit in halves of a chunk activation; by itself that of ZB-H2 or ZB-V. */
+static int64_t limit_of(const weft_schedule *q, const weft_schedule_options *opt)
+{
+    double own = q->v == 1 ? 2 * (double)q->p : q->p;
+    double forwards = opt->mem_limit > 0 ? opt->mem_limit : own;
+    double halves = 2 * forwards * q->v, most = 2.0 * q->m * q->v;
+    return (int64_t)(halves < most ? halves * (1 + 1e-12) : most);
+}
+
+/* Least limit in chunk activations. */
+static int64_t least_of(const weft_schedule *q)
+{
+    return q->v == 1 ? 1 : wf_least(wf_v_min_peak(q->p), (int64_t)q->m * q->v);
+}
+
+static weft_status check_times(const weft_schedule_options *opt)
+{
+    const struct {
+        const char *flag;
+        double t;
+    } all[] = {{"--tf", opt->tf},
+               {"--ti", opt->ti},
+               {"--tw", opt->tw},
+               {"--latency", opt->latency}};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (!(all[i].t >= 0 && all[i].t < 1e300))
+            return WF_FAIL(WEFT_E_INVALID, "%s %g: a time is at least 0", all[i].flag,
+                           all[i].t);
+    return WEFT_OK;
+}
+
+static weft_status applicable(weft_schedule *q, const weft_schedule_options *opt)
+{
+    q->placement = opt->placement;
+    if (opt->placement != WEFT_PLACE_SINGLE && opt->placement != WEFT_PLACE_V)
+        return WF_FAIL(WEFT_E_INVALID, "--placement %s: zb-auto knows single and v",
+                       weft_placement_name(opt->placement));
+    WF_TRY(opt->placement == WEFT_PLACE_V
+               ? wf_need_chunks(q, 2, "two chunks per rank with --placement v")
+               : wf_need_chunks(q, 1, "one stage per rank with --placement single"));
+    WF_TRY(check_times(opt));
+    if (!(opt->mem_limit >= 0))
+        return WF_FAIL(WEFT_E_INVALID, "--mem-limit %g: forwards that a rank may hold",
+                       opt->mem_limit);
+    if (limit_of(q, opt) >= 2 * least_of(q)) return WEFT_OK;
+    return WF_FAIL(WEFT_E_INVALID,
+                   "--mem-limit %g: zb-auto needs room for %g forwards of a full stage "
+                   "with -p %d%s",
+                   opt->mem_limit, (double)least_of(q) / q->v, q->p,
+                   q->v == 2 ? " on a V (that of v-min)" : "");
+}
+
+static int64_t count(const weft_schedule *q, int rank)
+{
+    return 3 * (int64_t)q->m * q->v;
+}
+
+/* ---- blocks ------------------------------------------------------------------------ */
+
+enum { SINGLE_PERIOD = 2, ZB_V_PERIOD = 4, MOST_BLOCKS = 3, MOST_TRIES = 64 };
+
+/* F(i), then I of w micro-batches before. */
+static void single_block(const weft_schedule *s, int rank, int warm_up, int64_t limit,
+                         wf_block *b)
+{
+    int64_t w[] = {s->p - rank, 2 * (s->p - rank) - 1, 2 * (s->p - rank)};
+    int64_t back = 2 * wf_least(w[warm_up], limit) - 1;
+    *b = (wf_block){.slot = {{0, back, back}}};
+}
+
+/* The steady part of ZB-V: F of chunk 0, I of chunk 0, F and I of chunk 1. */
+static void zb_v_block(int64_t p, wf_block *block)
+{
+    for (int64_t r = 0; r < p; r++)
+        block[r] = (wf_block){.slot = {{-4 * (2 * p - r - 1), 1, 1},
+                                       {2 - 4 * p, 3 - 4 * (p - r), 3 - 4 * (p - r)}}};
+}
+
+/* ---- the search -------------------------------------------------------------------- */
+
+typedef struct plan {
+    wf_block *block; /* [MOST_BLOCKS][p] */
+    wf_try tries[MOST_TRIES];
+    int n;
+} plan;
+
+/* A block under each rule for W and for what counts until W. */
+static void add_tries(plan *x, const wf_block *block, int period, int ahead, int fills)
+{
+    static const wf_fill fill[] = {WF_FILL_ALWAYS, WF_FILL_FIT, WF_FILL_HALF};
+    for (int i = 0; i < 2 * fills; i++)
+        x->tries[x->n++] = (wf_try){.block = block,
+                                    .period = period,
+                                    .ahead = ahead,
+                                    .start = INT_MAX,
+                                    .keep = 1 + i % 2,
+                                    .fill = fill[i / 2]};
+}
+
+static void plan_single(const weft_schedule *s, int64_t limit, plan *x)
+{
+    for (int k = 0; k < MOST_BLOCKS; k++) {
+        wf_block *b = x->block + (int64_t)k * s->p;
+        for (int r = 0; r < s->p; r++)
+            single_block(s, r, k, limit, &b[r]);
+        for (int ahead = 0; ahead < 2; ahead++)
+            add_tries(x, b, SINGLE_PERIOD, ahead, 3);
+    }
+}
+
+static void plan_v(const weft_schedule *s, plan *x)
+{
+    wf_block *b[MOST_BLOCKS];
+    for (int k = 0; k < MOST_BLOCKS; k++)
+        b[k] = x->block + (int64_t)k * s->p;
+    zb_v_block(s->p, b[0]);
+    wf_v_half_block(s->p, b[1]);
+    wf_v_min_block(s->p, b[2]);
+    for (int k = 0; k < MOST_BLOCKS; k++)
+        for (int ahead = 0; ahead <= 8; ahead = ahead ? 2 * ahead : 1)
+            add_tries(x, b[k], k ? WF_V_PERIOD : ZB_V_PERIOD, ahead, 2);
+}
+
+/* No written-out kind that keeps the limit is better. */
+static weft_status compare_kinds(const wf_search *x, const weft_schedule *s)
+{
+    static const weft_schedule_kind *const single[] = {&wf_kind_zb_h1, &wf_kind_zb_h2};
+    static const weft_schedule_kind *const v[] = {&wf_kind_zb_v, &wf_kind_v_half,
+                                                  &wf_kind_v_min};
+    int n = s->v == 1 ? 2 : 3;
+    for (int i = 0; i < n; i++) {
+        weft_schedule other;
+        WF_TRY(wf_schedule_generate(s->v == 1 ? single[i] : v[i], s, NULL, &other));
+        weft_status st = wf_search_take(x, &other, s);
+        weft_schedule_clear(&other);
+        WF_TRY(st);
+    }
+    return WEFT_OK;
+}
+
+static weft_status generate(const weft_schedule *s, const weft_schedule_options *opt)
+{
+    plan x = {.n = 0};
+    int given = opt->tf > 0 || opt->ti > 0 || opt->tw > 0;
+    wf_search search = {.split = 1,
+                        .latency = opt->latency * s->v,
+                        .judged_latency = opt->latency * s->v,
+                        .limit = limit_of(s, opt),
+                        .sample = 4 * (int64_t)s->p};
+    const double dur[] = {opt->tf, opt->ti, opt->tw};
+    for (int i = 0; i < WF_N_PARTS; i++) /* in times v as long as those of a chunk */
+        search.dur[i] = given ? dur[i] : 1;
+    WF_TRY(WF_ALLOC(MOST_BLOCKS * (int64_t)s->p, &x.block));
+    if (s->v == 1)
+        plan_single(s, search.limit / 2, &x);
+    else
+        plan_v(s, &x);
+    search.tries = x.tries;
+    search.n_tries = x.n;
+    weft_status st = wf_search_run(&search, s);
+    wf_free(x.block);
+    return st == WEFT_OK ? compare_kinds(&search, s) : st;
+}
+
+const weft_schedule_kind wf_kind_zb_auto = {
+    .name = "zb-auto",
+    .summary =
+        "zero bubble found for given times and --mem-limit, --placement single or v",
+    .source = "Qi et al. 2024, Zero Bubble Pipeline Parallelism",
+    .searched = 1,
+    .applicable = applicable,
+    .count = count,
+    .generate = generate,
+};
