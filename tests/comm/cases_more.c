@@ -157,6 +157,8 @@ weft_status case_delay(weft_comm *c, void *ctx)
     if (n > 1) WF_TRY(weft_test(c, &slow, &done));
     CLAIM(n == 1 || !done, "the delayed sum is done at once");
     WF_TRY(weft_wait(c, &slow));
+    CLAIM(n == 1 || wf_now_s() - slow.started_s >= 0.1499, "the wait ended after %g s",
+          wf_now_s() - slow.started_s);
     CLAIM(n == 1 || slow.done_s - slow.started_s >= 0.1499, "it took %g s",
           slow.done_s - slow.started_s);
     CLAIM(a == n && b == n, "the sums are %g and %g", a, b);

@@ -18,7 +18,7 @@ check() {
 check 1
 check 2
 check 4
-check 4 32767
+check 4 32767 many
 check 3 15
 export WEFT_MPI_SYNC=1
 check 4

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The launcher may outlive the job. Open MPI 4's mpirun, told to abort while a host cannot
- * be reached, waits for that host for ever and does not end by SIGTERM either. So the rank
+ * be reached, waits for that host for ever, and crashes on SIGTERM. So the rank
  * that ends the job leaves a small process behind that looks after the launcher (mpirun or
  * its daemon on this host, the rank's parent) for some seconds and then ends it.
  */
@@ -16,7 +16,7 @@
 
 #include "comm/mpi/mpi_impl.h"
 
-enum { LOOKS_BEFORE_END = 50, LOOKS_BETWEEN = 5, STAT_BYTES = 512 };
+enum { LOOKS = 50, STAT_BYTES = 512 };
 static const struct timespec look_every = {.tv_nsec = 100000000};
 
 /* Only calls that are safe between fork and exec below: other threads may have held locks. */
@@ -65,15 +65,9 @@ static int goes(const char *path, const char *born, int looks)
 
 static void look_after(pid_t launcher, const char *path, const char *born)
 {
-    static const int signals[] = {SIGTERM, SIGTERM,
-                                  SIGKILL}; /* asked twice, it obeys */
-    setsid();                               /* not in the group the launcher ends */
+    setsid(); /* not in the group the launcher ends */
     close_all();
-    if (goes(path, born, LOOKS_BEFORE_END)) return;
-    for (int i = 0; i < 2; i++) {
-        kill(launcher, signals[i]);
-        if (goes(path, born, LOOKS_BETWEEN)) return;
-    }
+    if (!goes(path, born, LOOKS)) kill(launcher, SIGKILL);
 }
 
 void wf_mpi_guard_launcher(void)
