@@ -116,7 +116,7 @@ static void every_generated_schedule_is_lowered_without_a_deadlock(void **state)
         const char *kind = weft_schedule_kind_name(weft_schedule_kind_at(i));
         for (int p = 1; p <= 6; p++) {
             for (int m = 1; m <= 13; m++) {
-                for (int v = 1; v <= 3; v++) {
+                for (int v = 0; v <= 4; v++) {
                     for (int group = 0; group <= m; group++) {
                         weft_schedule s, low;
                         weft_schedule_options opt = {.group = group};

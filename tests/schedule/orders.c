@@ -55,6 +55,77 @@ static void forward_gives_its_last_group_the_remainder(void **state)
                  "F0.0 F1.0 F0.1 F1.1 F2.0 F3.0 F4.0 F2.1 F3.1 F4.1\n");
 }
 
+/* Small ones of every kind with a written-out order, where the recorded ones are not at
+ * hand. */
+static void each_kind_keeps_the_order_of_its_rule(void **state)
+{
+    static const struct {
+        const char *kind;
+        int p, m, v;
+        const char *ops;
+    } row[] = {
+        {"eager-1f1b", 2, 3, 1,
+         "F0.0 F1.0 F2.0 B0.0 B1.0 B2.0\n"
+         "F0.0 B0.0 F1.0 B1.0 F2.0 B2.0\n"},
+        {"pipedream", 3, 4, 1,
+         "F0.0 F1.0 F2.0 B0.0 F3.0 B1.0 B2.0 B3.0\n"
+         "F0.0 F1.0 B0.0 F2.0 B1.0 F3.0 B2.0 B3.0\n"
+         "F0.0 B0.0 F1.0 B1.0 F2.0 B2.0 F3.0 B3.0\n"},
+        {"looped-bfs", 2, 2, 2,
+         "F0.0 F1.0 F0.1 F1.1 B1.1 B0.1 B1.0 B0.0\n"
+         "F0.0 F1.0 F0.1 F1.1 B1.1 B0.1 B1.0 B0.0\n"},
+        {"zb-h1", 3, 4, 1,
+         "F0.0 F1.0 F2.0 I0.0 W0.0 F3.0 I1.0 W1.0 I2.0 W2.0 I3.0 W3.0\n"
+         "F0.0 F1.0 I0.0 F2.0 I1.0 W0.0 F3.0 I2.0 W1.0 I3.0 W2.0 W3.0\n"
+         "F0.0 I0.0 F1.0 I1.0 F2.0 I2.0 W0.0 F3.0 I3.0 W1.0 W2.0 W3.0\n"},
+        {"zb-h2", 2, 4, 1,
+         "F0.0 F1.0 F2.0 I0.0 W0.0 F3.0 I1.0 W1.0 I2.0 W2.0 I3.0 W3.0\n"
+         "F0.0 I0.0 F1.0 I1.0 F2.0 I2.0 W0.0 F3.0 I3.0 W1.0 W2.0 W3.0\n"},
+        {"interleaved-zb", 2, 2, 2,
+         "F0.0 F1.0 F0.1 F1.1 I0.1 W0.1 I1.1 W1.1 I0.0 W0.0 I1.0 W1.0\n"
+         "F0.0 F1.0 F0.1 I0.1 F1.1 I1.1 W0.1 I0.0 W1.1 I1.0 W0.0 W1.0\n"},
+        {"zb-v", 2, 3, 2,
+         "F0.0 F1.0 F2.0 F0.1 I0.1 W0.1 F1.1 I1.1 W1.1 I0.0 W0.0 F2.1 I2.1 "
+         "W2.1 I1.0 W1.0 I2.0 W2.0\n"
+         "F0.0 F0.1 F1.0 F1.1 I0.1 W0.1 F2.0 I0.0 W0.0 F2.1 I1.1 W1.1 I1.0 "
+         "I2.1 I2.0 W1.0 W2.1 W2.0\n"},
+        {"dualpipe", 2, 4, 2,
+         "F0.0 F2.1 F1.0 B2.1 F3.1& B0.0 B3.1 I1.0 W1.0\n"
+         "F2.1 F0.0 F3.1 B0.0 F1.0& B2.1 B1.0 I3.1 W3.1\n"},
+        {"dualpipev", 2, 4, 2,
+         "F0.0 F1.0 F2.0 F0.1 I0.1 W0.1 F1.1 F3.0& B1.1 F2.1& B0.0 B2.1 "
+         "F3.1& B1.0 B3.1 I2.0 W2.0 I3.0 W3.0\n"
+         "F0.0 F0.1 F1.0 F1.1 F2.0 B0.1 F2.1& B0.0 F3.0& B1.1 F3.1& B1.0 "
+         "B2.1 B2.0 I3.1 I3.0 W3.1 W3.0\n"},
+        {"chimera", 4, 4, 2,
+         "F0.0 F1.0 F2.1 B2.1 F3.1 B3.1 B0.0 B1.0\n"
+         "F0.0 F2.1 F1.0 F3.1 B2.1 B0.0 B3.1 B1.0\n"
+         "F2.1 F0.0 F3.1 F1.0 B0.0 B2.1 B1.0 B3.1\n"
+         "F2.1 F3.1 F0.0 B0.0 F1.0 B1.0 B2.1 B3.1\n"},
+        {"bitpipe", 2, 2, 4,
+         "F0.0 F1.1 F1.3 F0.2 B0.2 B1.3 B1.1 B0.0\n"
+         "F1.1 F0.0 F0.2 F1.3 B1.3 B0.2 B0.0 B1.1\n"},
+        {"hanayo", 2, 3, 2,
+         "F0.0 F1.0 F0.1 B0.1 F1.1 B1.1 B0.0 F2.0 B1.0 F2.1 B2.1 B2.0\n"
+         "F0.0 F0.1 F1.0 F1.1 B0.1 B0.0 B1.1 B1.0 F2.0 F2.1 B2.1 B2.0\n"},
+    };
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+        assert_order(row[i].kind, row[i].p, row[i].m, row[i].v, row[i].ops);
+}
+
+static void zb_h1_is_interleaved_zb_with_one_chunk(void **state)
+{
+    for (int p = 1; p <= 6; p++) {
+        for (int m = p; m <= 4 * p; m += p) {
+            weft_schedule s = made("interleaved-zb", p, m, 1);
+            char *text = ops_text(&s);
+            assert_order("zb-h1", p, m, 1, text);
+            free(text);
+            weft_schedule_clear(&s);
+        }
+    }
+}
+
 /* Stage of (rank, chunk) by hand; cases 48 and the golden README. */
 static void stages_are_placed_as_the_header_says(void **state)
 {
@@ -121,6 +192,8 @@ int main(void)
         cmocka_unit_test(
             interleaved_goes_group_by_group_and_backwards_from_the_last_chunk),
         cmocka_unit_test(forward_gives_its_last_group_the_remainder),
+        cmocka_unit_test(each_kind_keeps_the_order_of_its_rule),
+        cmocka_unit_test(zb_h1_is_interleaved_zb_with_one_chunk),
         cmocka_unit_test(stages_are_placed_as_the_header_says),
         cmocka_unit_test(holder_inverts_stage_for_every_placement),
         cmocka_unit_test(placements_have_names),

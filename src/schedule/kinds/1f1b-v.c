@@ -109,13 +109,19 @@ static int holds_little(int p, const wf_block *b)
 
 /* ---- the search -------------------------------------------------------------------- */
 
-enum { RUNS = 4 };
+enum { RUNS = 4, MOST_SKIPS = 16 };
+
+/* Blocks that are looked at. */
+static int n_blocks(int p)
+{
+    return 2 * (p < MOST_SKIPS ? p : MOST_SKIPS);
+}
 
 /* The plain block, then those that pass over one or two slots. */
 static int make_tries(int p, int *open, wf_block *block, wf_try *tries)
 {
     int blocks = 0;
-    for (int i = 0; i < 2 * p; i++) {
+    for (int i = 0; i < n_blocks(p); i++) {
         wf_block *b = block + (int64_t)blocks * p;
         make_block(p, i / 2, i == 0 ? 0 : 1 + i % 2, open, b);
         if (!holds_little(p, b)) continue;
@@ -152,8 +158,8 @@ static weft_status generate(const weft_schedule *s, const weft_schedule_options 
     wf_block *block = NULL;
     wf_try *tries = NULL;
     int *open = NULL;
-    weft_status st = WF_ALLOC(2 * (int64_t)s->p * s->p, &block);
-    if (st == WEFT_OK) st = WF_ALLOC(2 * (int64_t)s->p * RUNS, &tries);
+    weft_status st = WF_ALLOC(n_blocks(s->p) * (int64_t)s->p, &block);
+    if (st == WEFT_OK) st = WF_ALLOC(n_blocks(s->p) * RUNS, &tries);
     if (st == WEFT_OK) st = WF_ALLOC(s->p, &open);
     if (st == WEFT_OK) st = search(s, tries, make_tries(s->p, open, block, tries));
     wf_free(block);

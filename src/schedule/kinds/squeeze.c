@@ -388,14 +388,19 @@ static weft_status durations(const wf_search *x, const weft_schedule *s, double 
     return WEFT_OK;
 }
 
+/* Ops after which the best try so far has to do: some seconds. */
+enum { ENOUGH_OPS = 1 << 25 };
+
 /* Index of the best try on s, -1 if none comes to its end. s holds the ops of the last. */
 static weft_status compare(const wf_search *x, const weft_schedule *s,
                            const double *dur, int *out)
 {
     score best = {0}, own;
+    int64_t ops = 0;
     int at = -1;
-    for (int i = 0; i < x->n_tries; i++) {
+    for (int i = 0; i < x->n_tries && (at < 0 || ops < ENOUGH_OPS); i++) {
         weft_status st = squeeze(x, &x->tries[i], s);
+        ops += s->first[s->p];
         if (st == WEFT_E_INFEASIBLE) continue;
         WF_TRY(st);
         WF_TRY(judge(x, s, dur, &own));

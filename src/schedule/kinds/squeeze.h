@@ -52,7 +52,8 @@ typedef struct wf_search {
 } wf_search;
 
 /* Fills s with the best of the tries: by makespan, then span, then memory. They are judged
- * with `sample` micro-batches, enough for both ends of the schedule to show.
+ * with `sample` micro-batches, enough for both ends of the schedule to show; of very large
+ * ones the first tries only.
  * WEFT_E_INFEASIBLE if no try fits the limits. */
 weft_status wf_search_run(const wf_search *x, const weft_schedule *s);
 
