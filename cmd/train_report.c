@@ -16,7 +16,8 @@ static const char *engine_name(weft_comm *comm)
                : weft_comm_name(comm);
 }
 
-static void rank_row(const wf_train *t, const weft_mesh *mesh, int r)
+static void rank_row(const wf_train *t, const weft_mesh *mesh,
+                     const weft_schedule *shape, int r)
 {
     const weft_layout *l = &t->cfg.layout;
     weft_rank_bytes b;
@@ -28,7 +29,8 @@ static void rank_row(const wf_train *t, const weft_mesh *mesh, int r)
            weft_mesh_coord_of(mesh, r, WEFT_DP));
     for (int v = 0; v < l->vpp; v++) {
         int64_t first, count;
-        weft_layout_stage_layers(l, &t->cfg.arch, v * l->pp + pp, &first, &count);
+        weft_layout_stage_layers(l, &t->cfg.arch, weft_schedule_stage(shape, pp, v),
+                                 &first, &count);
         printf(" %lld-%lld", (long long)first, (long long)(first + count - 1));
     }
     printf("  %lld parameters, %.1f MB (params %.1f, grads %.1f, optimizer %.1f)\n",
@@ -39,11 +41,14 @@ static void rank_row(const wf_train *t, const weft_mesh *mesh, int r)
 static void rank_table(const wf_train *t)
 {
     weft_mesh mesh;
+    weft_schedule shape;
     int world = weft_layout_world(&t->cfg.layout), shown = world <= 16 ? world : 16;
 
-    if (weft_layout_mesh(&t->cfg.layout, &mesh) != WEFT_OK) return;
+    if (weft_layout_mesh(&t->cfg.layout, &mesh) != WEFT_OK ||
+        weft_layout_shape(&t->cfg.layout, &shape) != WEFT_OK)
+        return;
     for (int r = 0; r < shown; r++)
-        rank_row(t, &mesh, r);
+        rank_row(t, &mesh, &shape, r);
     if (shown < world)
         printf("  ... and %d more (weft mesh prints them all)\n", world - shown);
 }

@@ -24,7 +24,7 @@ static const char *const all_models[MAX_MODELS] = {
 typedef struct verify {
     wf_job job;
     weft_layout layout;
-    const char *model, *dtype, *backend;
+    const char *model, *dtype, *backend, *kinds;
     int all, max_micro, covering, steps, exact, json, quiet, ignore_every;
     double jitter_s, tolerance, clip, lr;
     int64_t seed;
@@ -235,8 +235,8 @@ static int walk_model(verify *v, const char *model, tally *t)
         st = weft_data_random(arch.vocab, arch.positions, 600, v->ignore_every,
                               (uint64_t)v->seed, &data);
     if (st == WEFT_OK)
-        st = weft_verify_cases(&arch, arch.positions, v->all, v->max_micro, v->covering,
-                               &cases, &n);
+        st = weft_verify_cases_of(v->kinds, &arch, arch.positions, v->all, v->max_micro,
+                                  v->covering, &cases, &n);
     r.data = data;
     rc = st == WEFT_OK ? run_cases(v, &r, model, cases, n, t)
                        : wf_cmd_fail("verify", st);
@@ -359,6 +359,9 @@ int wf_cmd_verify(int argc, char **argv)
                  "--all-layouts)"},
         {"all-layouts", .type = WF_OPT_INT, .out = &v.all, .arg = "N", .min = 0,
          .max = 64, .help = "every legal layout up to N ranks"},
+        {"kinds", .type = WF_OPT_TEXT, .out = &v.kinds, .arg = "LIST",
+         .help = "schedules in the walk, apart by commas, or all (default "
+                 "1f1b,gpipe,interleaved)"},
         {"max-micro", .type = WF_OPT_INT, .out = &v.max_micro, .arg = "M", .min = 1,
          .max = 63, .help = "micro-batches 1..M in the walk"},
         {"covering", .type = WF_OPT_FLAG, .out = &v.covering,

@@ -52,6 +52,9 @@ WEFT_API int weft_layout_world(const weft_layout *l);
 WEFT_API int64_t weft_layout_n_micro(const weft_layout *l); /**< global/(micro*dp) */
 WEFT_API WEFT_MUST_CHECK weft_status weft_layout_mesh(const weft_layout *l,
                                                       weft_mesh *out);
+/** The layout's schedule without its ops: which (pipeline rank, chunk) holds which stage. */
+WEFT_API WEFT_MUST_CHECK weft_status weft_layout_shape(const weft_layout *l,
+                                                       weft_schedule *out);
 /** Layers of a stage (virtual stages: pp*vpp of them): contiguous, even. */
 WEFT_API void weft_layout_stage_layers(const weft_layout *l, const weft_arch *a,
                                        int stage, int64_t *first, int64_t *count);

@@ -117,6 +117,11 @@ WEFT_API WEFT_MUST_CHECK weft_status weft_schedule_applicable(
 WEFT_API WEFT_MUST_CHECK weft_status
 weft_schedule_make(const char *kind, int p, int m, int v,
                    const weft_schedule_options *opt, weft_schedule *out);
+/** The same without its ops: p, m, v, group and placement, all that weft_schedule_stages(),
+ *  weft_schedule_stage() and weft_schedule_holder() look at. Nothing to clear. */
+WEFT_API WEFT_MUST_CHECK weft_status
+weft_schedule_shape(const char *kind, int p, int m, int v,
+                    const weft_schedule_options *opt, weft_schedule *out);
 WEFT_API void weft_schedule_clear(weft_schedule *s);
 
 /** Number of stages: p, p*v or (bidir) p and (bidirv) 2p per direction. The two

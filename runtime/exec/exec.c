@@ -39,17 +39,25 @@ typedef struct ready_ctx {
     int chunk;
 } ready_ctx;
 
+/* Two copies of the weights, versions of them, and recomputation are not run yet. */
 static weft_status refuse(const weft_schedule *s)
 {
-    if (s->placement != WEFT_PLACE_SINGLE && s->placement != WEFT_PLACE_LOOP)
-        return WF_FAIL(WEFT_E_INVALID,
-                       "schedule %s places stages as v or bidir; this version runs the "
-                       "placements single and loop",
-                       s->kind);
+    if (s->placement == WEFT_PLACE_BIDIR || s->placement == WEFT_PLACE_BIDIRV)
+        return WF_FAIL(
+            WEFT_E_INVALID,
+            "schedule %s holds two copies of the weights (placement %s); this "
+            "version runs the placements single, loop and v",
+            s->kind, weft_placement_name(s->placement));
+    if (weft_schedule_weight_copies(s, 0) > 1)
+        return WF_FAIL(
+            WEFT_E_INVALID,
+            "schedule %s keeps several versions of the weights; this version "
+            "runs schedules that flush",
+            s->kind);
     for (int64_t i = 0; i < s->first[s->p]; i++)
-        if (s->op[i].kind != WEFT_OP_F && s->op[i].kind != WEFT_OP_B)
+        if (s->op[i].kind > WEFT_OP_W)
             return WF_FAIL(WEFT_E_INVALID,
-                           "schedule %s has an op %c; this version runs F and B",
+                           "schedule %s has an op %c; this version runs F, B, I and W",
                            s->kind, "FBIWR"[s->op[i].kind]);
     return WEFT_OK;
 }
@@ -71,7 +79,10 @@ static weft_status forward_only(const weft_schedule *s, weft_schedule *out)
     for (int r = 0; r < s->p; r++) {
         f.first[r] = n;
         for (int64_t i = s->first[r]; i < s->first[r + 1]; i++)
-            if (s->op[i].kind == WEFT_OP_F) f.op[n++] = s->op[i];
+            if (s->op[i].kind == WEFT_OP_F) {
+                f.op[n] = s->op[i];
+                f.op[n++].flags &= (uint8_t)~WEFT_OPF_PAIR; /* its partner is gone */
+            }
     }
     f.first[s->p] = n;
     st = weft_schedule_lower(&f, out);
@@ -252,18 +263,44 @@ static weft_status on_ready(void *ctx, int n_done)
     return r->s->ready(r->s->ready_ctx, r->chunk, n_done);
 }
 
+/* B and W finish weight gradients: the last of a chunk's m tells what is ready. */
+static weft_grads_ready *ready_of(walk *w, const weft_op *op)
+{
+    int last = ++w->e->backwards[op->chunk] == w->e->cfg.schedule->m;
+    return last && w->s->ready ? on_ready : NULL;
+}
+
+/* B or I: from the gradient of the output to that of the input. */
 static weft_status run_backward(walk *w, const weft_op *op)
 {
-    weft_exec *e = w->e;
-    weft_chunk *c = &e->cfg.chunk[op->chunk];
+    weft_chunk *c = &w->e->cfg.chunk[op->chunk];
     void *dy = c->cfg.has_head ? NULL : take_input(w, op, 1), *dx = NULL;
     ready_ctx r = {w->s, op->chunk};
-    int last = ++e->backwards[op->chunk] == e->cfg.schedule->m && w->s->ready;
 
-    WF_TRY(weft_chunk_backward(c, op->micro, w->s->scale, dy, &dx,
-                               last ? on_ready : NULL, &r));
+    if (op->kind == WEFT_OP_I)
+        WF_TRY(weft_chunk_backward_input(c, op->micro, w->s->scale, dy, &dx));
+    else
+        WF_TRY(weft_chunk_backward(c, op->micro, w->s->scale, dy, &dx, ready_of(w, op),
+                                   &r));
     if (!c->cfg.has_embed) leave(w, op, dx, 1);
     return WEFT_OK;
+}
+
+static weft_status run_weight(walk *w, const weft_op *op)
+{
+    weft_chunk *c = &w->e->cfg.chunk[op->chunk];
+    ready_ctx r = {w->s, op->chunk};
+
+    return weft_chunk_backward_weight(c, op->micro, ready_of(w, op), &r);
+}
+
+static weft_status run_kind(walk *w, const weft_op *op)
+{
+    switch (op->kind) {
+    case WEFT_OP_F: return run_forward(w, op);
+    case WEFT_OP_W: return run_weight(w, op);
+    default: return run_backward(w, op);
+    }
 }
 
 static weft_status run_compute(walk *w, const weft_op *op)
@@ -275,10 +312,7 @@ static weft_status run_compute(walk *w, const weft_op *op)
     snprintf(name, sizeof name, "%c%u.%u", "FBIWR"[op->kind], (unsigned)op -> micro,
              (unsigned)op -> chunk);
     weft_comm_note(e->cfg.comm, w->s->step, name);
-    if (op->kind == WEFT_OP_F)
-        WF_TRY(run_forward(w, op));
-    else
-        WF_TRY(run_backward(w, op));
+    WF_TRY(run_kind(w, op));
     if (e->cfg.op_s)
         wf_sleep_until(start + e->cfg.op_s[op->chunk * WEFT_OP_N_COMPUTE + op->kind]);
     end = weft_now_s();

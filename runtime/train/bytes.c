@@ -36,16 +36,18 @@ static int64_t stage_elems(const weft_train_config *c, int stage, int stages)
 void weft_train_rank_bytes(const weft_train_config *c, int rank, weft_rank_bytes *out)
 {
     weft_mesh mesh;
-    int stages = c->layout.pp * c->layout.vpp;
+    weft_schedule shape;
     int64_t acc = weft_dtype_bytes(weft_dtype_acc(c->dtype)), n = 0;
     int copies =
         (c->optimizer == WEFT_ADAMW ? 2 : 0) + (weft_dtype_acc(c->dtype) != c->dtype);
 
     *out = (weft_rank_bytes){0};
     if (weft_layout_mesh(&c->layout, &mesh) != WEFT_OK) return;
+    if (weft_layout_shape(&c->layout, &shape) != WEFT_OK) return;
     int pp = weft_mesh_coord_of(&mesh, rank, WEFT_PP);
     for (int v = 0; v < c->layout.vpp; v++)
-        n += stage_elems(c, v * c->layout.pp + pp, stages);
+        n += stage_elems(c, weft_schedule_stage(&shape, pp, v),
+                         weft_schedule_stages(&shape));
     *out = (weft_rank_bytes){.params = n * weft_dtype_bytes(c->dtype),
                              .grads = n * acc,
                              .optimizer = n * acc * copies,

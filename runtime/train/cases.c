@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/near.h"
 #include "train/reference.h"
 
 typedef struct list {
@@ -20,26 +21,64 @@ static weft_status add(list *l, const weft_layout *layout)
     return WEFT_OK;
 }
 
-static const char *const kinds[] = {"1f1b", "gpipe", "interleaved"};
+/* Kinds that flush, with one copy of the weights: what the executor runs. */
+static const char *const runnable[] = {
+    "1f1b",   "gpipe", "interleaved", "eager-1f1b", "looped-bfs",
+    "zb-h1",  "zb-h2", "zb-v",        "zb-auto",    "interleaved-zb",
+    "v-half", "v-min", "1f1b-v",      "dualpipev",  "hanayo"};
+enum { N_RUNNABLE = sizeof runnable / sizeof *runnable };
+static const char three[] = "1f1b,gpipe,interleaved";
+
+/* Is the name in the list of names apart by commas? */
+static int in_list(const char *names, const char *name)
+{
+    size_t n = strlen(name);
+
+    if (!strcmp(names, "all")) return 1;
+    for (const char *at = names; (at = strstr(at, name)); at++)
+        if ((at == names || at[-1] == ',') && (at[n] == ',' || at[n] == 0)) return 1;
+    return 0;
+}
+
+/* Every name of the list must be a kind that runs. */
+static weft_status check_list(const char *names)
+{
+    const char *at = names;
+
+    while (strcmp(names, "all") && *at) {
+        char name[32];
+        int n = (int)strcspn(at, ","), known = 0;
+        snprintf(name, sizeof name, "%.*s", n, at);
+        for (int k = 0; k < N_RUNNABLE; k++)
+            known |= !strcmp(name, runnable[k]);
+        if (!known) {
+            const char *near = wf_nearest_in(name, N_RUNNABLE, runnable);
+            return WF_FAIL(WEFT_E_INVALID, "--kinds: %s is no kind that runs%s%s", name,
+                           near ? "; did you mean " : "", near ? near : "");
+        }
+        at += n + (at[n] == ',');
+    }
+    return WEFT_OK;
+}
 
 /* All vpp, kinds and m of one (tp, pp, dp). Legality is the layout table's to say. */
-static weft_status add_degrees(list *l, const weft_arch *a, weft_layout base,
-                               int max_micro)
+static weft_status add_degrees(list *l, const char *kinds, const weft_arch *a,
+                               weft_layout base, int max_micro)
 {
     for (int vpp = 1; vpp * base.pp <= a->layers; vpp++)
-        for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
-            for (int m = 1; m <= max_micro; m++) {
+        for (int k = 0; k < N_RUNNABLE; k++)
+            for (int m = 1; m <= max_micro && in_list(kinds, runnable[k]); m++) {
                 weft_layout x = base;
                 x.vpp = vpp;
                 x.global_batch = (int64_t)m * x.dp * x.micro_batch;
-                snprintf(x.schedule, sizeof x.schedule, "%s", kinds[k]);
+                snprintf(x.schedule, sizeof x.schedule, "%s", runnable[k]);
                 if (weft_layout_check(&x, a) == WEFT_OK) WF_TRY(add(l, &x));
             }
     return WEFT_OK;
 }
 
-static weft_status enumerate(list *l, const weft_arch *a, int64_t seq, int max_world,
-                             int max_micro)
+static weft_status enumerate(list *l, const char *kinds, const weft_arch *a,
+                             int64_t seq, int max_world, int max_micro)
 {
     weft_layout base;
 
@@ -52,7 +91,7 @@ static weft_status enumerate(list *l, const weft_arch *a, int64_t seq, int max_w
     for (base.tp = 1; base.tp <= max_world; base.tp++)
         for (base.pp = 1; base.tp * base.pp <= max_world; base.pp++)
             for (base.dp = 1; base.tp * base.pp * base.dp <= max_world; base.dp++)
-                WF_TRY(add_degrees(l, a, base, max_micro));
+                WF_TRY(add_degrees(l, kinds, a, base, max_micro));
     return WEFT_OK;
 }
 
@@ -62,7 +101,7 @@ enum { N_VALUES = 6, RANGE = 64 };
 static void values(const weft_verify_case *c, int v[N_VALUES])
 {
     int kind = 0;
-    while (strcmp(kinds[kind], c->layout.schedule))
+    while (strcmp(runnable[kind], c->layout.schedule))
         kind++;
     int all[N_VALUES] = {c->layout.tp,  c->layout.pp,
                          c->layout.dp,  kind,
@@ -115,13 +154,15 @@ static weft_status choose_covering(list *l)
     return WEFT_OK;
 }
 
-weft_status weft_verify_cases(const weft_arch *arch, int64_t seq, int max_world,
-                              int max_micro, int covering, weft_verify_case **cases,
-                              int *n)
+weft_status weft_verify_cases_of(const char *kinds, const weft_arch *arch, int64_t seq,
+                                 int max_world, int max_micro, int covering,
+                                 weft_verify_case **cases, int *n)
 {
     list l = {0};
-    weft_status st = enumerate(&l, arch, seq, max_world, max_micro);
 
+    if (!kinds) kinds = three;
+    WF_TRY(check_list(kinds));
+    weft_status st = enumerate(&l, kinds, arch, seq, max_world, max_micro);
     if (st == WEFT_OK && covering) st = choose_covering(&l);
     if (st != WEFT_OK) {
         wf_free(l.item);
@@ -130,6 +171,14 @@ weft_status weft_verify_cases(const weft_arch *arch, int64_t seq, int max_world,
     *cases = l.item;
     *n = (int)l.n;
     return WEFT_OK;
+}
+
+weft_status weft_verify_cases(const weft_arch *arch, int64_t seq, int max_world,
+                              int max_micro, int covering, weft_verify_case **cases,
+                              int *n)
+{
+    return weft_verify_cases_of(NULL, arch, seq, max_world, max_micro, covering, cases,
+                                n);
 }
 
 void weft_verify_cases_free(weft_verify_case *cases)

@@ -210,8 +210,3 @@ weft_kctx *weft_engine_kctx(const weft_engine *e)
 {
     return e->k;
 }
-
-int wf_engine_last_stage(const weft_engine *e)
-{
-    return e->coord[WEFT_PP] == e->cfg.layout.pp - 1;
-}

@@ -72,7 +72,6 @@ typedef struct wf_batch {
 } wf_batch;
 void wf_batch_read(void *batch, int64_t micro, int32_t *tokens, int32_t *targets);
 
-int wf_engine_last_stage(const weft_engine *e);
 weft_status wf_sum(weft_engine *e, weft_group *g, weft_purpose why, double *x,
                    int n) WEFT_MUST_CHECK;
 /* Entry of the measured trace with a label. */

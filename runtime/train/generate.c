@@ -74,10 +74,10 @@ static weft_status pick(weft_engine *e, const double best[2], int32_t *token)
     return WEFT_OK;
 }
 
-/* From the last stage to every pipeline rank of the replica. */
+/* From the rank that has the logits (others: -1) to every pipeline rank of the replica. */
 static weft_status spread(weft_engine *e, int32_t *token)
 {
-    double x = wf_engine_last_stage(e) ? *token : -1;
+    double x = *token;
     weft_event ev = {0};
 
     WF_TRY(

@@ -133,6 +133,13 @@ int weft_layout_world(const weft_layout *l)
     return n > INT_MAX ? INT_MAX : (int)n;
 }
 
+weft_status weft_layout_shape(const weft_layout *l, weft_schedule *out)
+{
+    weft_schedule_options opt = {.group = l->group};
+    return weft_schedule_shape(l->schedule, l->pp, (int)weft_layout_n_micro(l), l->vpp,
+                               &opt, out);
+}
+
 int64_t weft_layout_n_micro(const weft_layout *l)
 {
     int64_t per_micro;

@@ -171,6 +171,16 @@ weft_status weft_schedule_applicable(const char *kind, int p, int m, int v,
     return shape(kind, p, m, v, opt ? opt : &no_options, &k, &q);
 }
 
+weft_status weft_schedule_shape(const char *kind, int p, int m, int v,
+                                const weft_schedule_options *opt, weft_schedule *out)
+{
+    const weft_schedule_kind *k;
+    weft_schedule q;
+    WF_TRY(shape(kind, p, m, v, opt ? opt : &no_options, &k, &q));
+    *out = q;
+    return WEFT_OK;
+}
+
 weft_status wf_schedule_generate(const weft_schedule_kind *k,
                                  const weft_schedule *shape_in,
                                  const weft_schedule_options *opt, weft_schedule *out)

@@ -30,22 +30,41 @@ static void refused(const char *ops, weft_placement_kind placement, const char *
     weft_schedule_clear(&s);
 }
 
-static void a_backward_in_two_parts_is_refused_by_its_letter(void **state)
+static void two_copies_of_the_weights_are_refused(void **state)
 {
     (void)state;
-    refused("F0.0 I0.0 W0.0\n", WEFT_PLACE_SINGLE, "an op I");
+    refused("F0.0 F1.1 B0.0 B1.1\nF0.0 F1.1 B0.0 B1.1\n", WEFT_PLACE_BIDIR,
+            "two copies of the weights");
 }
 
-static void a_v_placement_is_refused(void **state)
+static void recomputation_is_refused_by_its_letter(void **state)
 {
     (void)state;
-    refused("F0.0 F0.1 B0.1 B0.0\n", WEFT_PLACE_V, "placements single and loop");
+    refused("F0.0 R0.0 B0.0\n", WEFT_PLACE_SINGLE, "an op R");
+}
+
+static void versions_of_the_weights_are_refused(void **state)
+{
+    weft_arch arch;
+    weft_schedule s;
+    weft_exec *e = NULL;
+    int rank[2] = {0, 1};
+    (void)state;
+
+    MUST(weft_arch_parse("layers=2,hidden=4,heads=1,vocab=4,positions=4", &arch));
+    MUST(weft_schedule_make("pipedream", 2, 4, 1, NULL, &s));
+    weft_chunk c = {.cfg = {.arch = &arch, .batch = 1, .seq = 2}};
+    weft_exec_config x = {.schedule = &s, .chunk = &c, .comm_rank = rank};
+    assert_int_equal(weft_exec_create(&x, &e), WEFT_E_INVALID);
+    assert_non_null(strstr(weft_status_message(), "versions of the weights"));
+    weft_schedule_clear(&s);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_backward_in_two_parts_is_refused_by_its_letter),
-        cmocka_unit_test(a_v_placement_is_refused)};
+        cmocka_unit_test(two_copies_of_the_weights_are_refused),
+        cmocka_unit_test(recomputation_is_refused_by_its_letter),
+        cmocka_unit_test(versions_of_the_weights_are_refused)};
     return cmocka_run_group_tests_name("what the executor refuses", tests, NULL, NULL);
 }

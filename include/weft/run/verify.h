@@ -81,6 +81,11 @@ WEFT_API WEFT_MUST_CHECK weft_status weft_verify_cases(const weft_arch *arch,
                                                        int max_micro, int covering,
                                                        weft_verify_case **cases,
                                                        int *n);
+/** The same for other kinds: names apart by ','; "all" is every kind that the executor
+ *  runs. NULL: the kinds above, 1f1b, gpipe and interleaved. */
+WEFT_API WEFT_MUST_CHECK weft_status weft_verify_cases_of(
+    const char *kinds, const weft_arch *arch, int64_t seq, int max_world, int max_micro,
+    int covering, weft_verify_case **cases, int *n);
 WEFT_API void weft_verify_cases_free(weft_verify_case *cases);
 
 WEFT_END
