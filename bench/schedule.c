@@ -3,9 +3,12 @@
  * CPU time and memory of generate + check + eval (summary only), and apart from them of the
  * lowered form, which a planner does not need.
  *
- *     bench_schedule [KIND P M V]         interleaved 64 4096 2: 1,048,576 ops
+ *     bench_schedule                      interleaved 64 4096 2: 1,048,576 ops
+ *     bench_schedule KIND P M V           V 0: the kind's own
+ *     bench_schedule kinds [P M]          a line for every kind
  *
- * Exit 1 above 0.1 s or 32 MiB for the default size.
+ * Exit 1 above 0.1 s or 32 MiB for the default size, or above 0.1 s for a kind whose order
+ * is written out, at 64 4096.
  */
 #define _POSIX_C_SOURCE 200809L
 #include <stddef.h>
@@ -73,14 +76,13 @@ static void measure(const char *kind, int p, int m, int v, times *t)
 {
     weft_schedule s;
     weft_eval e;
-    double *dur = malloc((size_t)p * (size_t)v * WEFT_OP_N_COMPUTE * sizeof *dur);
-    if (!dur) exit(2);
-
     double t0 = now();
     need(weft_schedule_make(kind, p, m, v, NULL, &s));
     double t1 = now();
     need(weft_schedule_check(&s, 0, NULL));
     double t2 = now();
+    double *dur = malloc((size_t)p * (size_t)s.v * WEFT_OP_N_COMPUTE * sizeof *dur);
+    if (!dur) exit(2);
     weft_costs_uniform(&s, 1, 2, 1, 1, 0, dur);
     need(weft_schedule_eval(&s, &(weft_costs){.dur = dur}, NULL, NULL, &e));
     double t3 = now();
@@ -115,8 +117,40 @@ static double total(const times *t)
     return t->generate + t->check + t->eval;
 }
 
+/* Found by a search, of which the time is not promised. */
+static int is_searched(const char *kind)
+{
+    static const char *const kinds[] = {"zb-auto", "v-half", "v-min", "1f1b-v"};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (!strcmp(kind, kinds[i])) return 1;
+    return 0;
+}
+
+static int measure_kinds(int p, int m)
+{
+    int slow = 0;
+    printf("%-15s %9s %10s %8s %8s %8s   ms, p=%d m=%d\n", "kind", "ops", "generate",
+           "check", "eval", "total", p, m);
+    for (int k = 0; k < weft_schedule_kind_count(); k++) {
+        const char *kind = weft_schedule_kind_name(weft_schedule_kind_at(k));
+        times best = {0}, t;
+        for (int i = 0; i < REPEATS; i++) {
+            measure(kind, p, m, strcmp(kind, "interleaved") ? 0 : 2, &t);
+            if (!i || total(&t) < total(&best)) best = t;
+        }
+        printf("%-15s %9lld %10.2f %8.2f %8.2f %8.2f%s\n", kind, (long long)best.ops,
+               1e3 * best.generate, 1e3 * best.check, 1e3 * best.eval,
+               1e3 * total(&best), is_searched(kind) ? "   (searched)" : "");
+        slow |= !is_searched(kind) && p == 64 && m == 4096 && total(&best) >= 0.1;
+    }
+    return slow;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 1 && !strcmp(argv[1], "kinds"))
+        return measure_kinds(argc == 4 ? atoi(argv[2]) : 64,
+                             argc == 4 ? atoi(argv[3]) : 4096);
     const char *kind = argc == 5 ? argv[1] : "interleaved";
     int p = argc == 5 ? atoi(argv[2]) : 64, m = argc == 5 ? atoi(argv[3]) : 4096;
     int v = argc == 5 ? atoi(argv[4]) : 2;

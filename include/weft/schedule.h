@@ -107,7 +107,8 @@ WEFT_API const char *weft_schedule_kind_source(
     const weft_schedule_kind *k); /**< paper    */
 
 /** Can this kind run (p, m, v)? WEFT_OK, or WEFT_E_INVALID whose message names the
- *  broken rule, the flag (-p, -m, -v, --group), what was found and the nearest legal value. */
+ *  broken rule, the flag (-p, -m, -v, --group, --mem-limit, --placement), what was found
+ *  and the nearest legal value. */
 WEFT_API WEFT_MUST_CHECK weft_status weft_schedule_applicable(
     const char *kind, int p, int m, int v, const weft_schedule_options *opt);
 

@@ -69,8 +69,8 @@ static int64_t skip_comm(const weft_schedule *s, int64_t i, int64_t end)
     return i;
 }
 
-/* The op that is paired with the one at i, which it has to be free of. Sets *want to the
- * value that it lacks, -1 when all are there. */
+/* The op that is paired with the one at i, which it has to be free of. Sets *want to
+ * the value that it lacks, -1 when all are there. */
 static weft_status find_mate(const walk *w, const wf_step *first, int64_t i,
                              wf_step *mate, int64_t *want)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Orders recorded from public generators: those of our kinds op for op, all of them through
- * check, lowering and eval. */
+/* Orders recorded from public generators: those of our kinds op for op, all of them
+ * through check, lowering and eval. */
 #include <jansson.h>
 #include <stdio.h>
 
@@ -54,7 +54,8 @@ static int64_t integer(const json_t *c, const char *name)
     return json_is_integer(x) ? json_integer_value(x) : 0;
 }
 
-/* The recorded lists as one text, which also tries the reader on 170,000 foreign ops. */
+/* The recorded lists as one text, which also tries the reader on 170,000 foreign
+ * ops. */
 static weft_schedule recorded(const json_t *c, weft_placement_kind placement)
 {
     weft_text text = {0};
@@ -169,8 +170,8 @@ static void assert_same_kinds(const weft_schedule *own, const weft_schedule *s)
     }
 }
 
-/* Makespan in the times of one op that the case was made for; memory in units of which an
- * activation takes two until I, and one from there to W. */
+/* Makespan in the times of one op that the case was made for; memory in units of which
+ * an activation takes two until I, and one from there to W. */
 typedef struct worth {
     double makespan;
     int64_t at_i, at_w, halves;

@@ -31,7 +31,8 @@ static void a_block_starts_with_the_later_input_and_gives_both_results_at_its_en
                              "F0.0 B0.0 F1.0 B1.0 F2.0 B2.0\n",
                              WEFT_PLACE_SINGLE);
     assert_near(total(&s, WEFT_OVERLAP_SERIAL, 0), 12);
-    /* rank 1: F0 1-2 B0 2-4 F1 4-5 B1 5-7; block 7-10, rank 1: F2 10-11 B2 11-13; B2 13-15 */
+    /* rank 1: F0 1-2 B0 2-4 F1 4-5 B1 5-7; block 7-10, rank 1: F2 10-11 B2 11-13; B2
+     * 13-15 */
     assert_near(total(&s, WEFT_OVERLAP_ATOMIC, 0), 15);
     assert_near(total(&s, WEFT_OVERLAP_ATOMIC, 2), 14);
     weft_eval e = evaluated(&s, 1, 2, 0, WEFT_OVERLAP_ATOMIC, 2);

@@ -174,6 +174,7 @@ static void case38_a_short_last_group_is_refused_as_slow_with_both_times(void **
     assert_refused("interleaved", 4, 6, 2, 4, "nearest is 6");
     assert_refused("interleaved", 4, 13, 2, 4, "a last group of 1, smaller than -p 4");
     assert_refused("interleaved", 4, 13, 2, 6, "nearest is 7");
+    assert_refused("interleaved", 2, 5, 2, 2, "a last group of 1, smaller than -p 2");
 }
 
 static void case38_a_group_below_p_is_refused_as_a_deadlock_with_its_cycle(void **state)

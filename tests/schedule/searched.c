@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kinds whose order is found by a search: what they promise, whatever the search does. */
+/* Kinds whose order is found by a search: what they promise, whatever the search
+ * does. */
 #include "support.h"
 
 /* Chunk activations of the rank that holds most, freed at I and at W. */
@@ -170,8 +171,8 @@ static void zb_auto_keeps_its_limit_and_beats_the_written_out_kinds(void **state
     }
 }
 
-/* Equal times, room for it: the only idle time is that of the start, as no schedule of one
- * direction can avoid. */
+/* Equal times, room for it: the only idle time is that of the start, as no schedule of
+ * one direction can avoid. */
 static void zb_auto_has_no_bubble_where_none_is_needed(void **state)
 {
     for (int p = 1; p <= 8; p++) {

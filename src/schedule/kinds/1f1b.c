@@ -9,7 +9,8 @@
  *     . 0 1 . a 2 b 3 c . d .
  *     . . 0 a 1 b 2 c 3 d . .
  *
- * makespan (m + p - 1)(tf + tb), any m, also below p; peak min(m, p - rank).
+ * makespan (m + p - 1)(tf + tb), any m, also below p; peak min(m, p - rank); 2m(p-1)
+ * messages.
  * B(s, i) ends at (p-1)tf + (i+1)(tf+tb) + (p-1-s)tb.
  */
 #include "schedule/kind.h"

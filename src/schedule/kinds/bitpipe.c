@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * BitPipe: Chimera with a V in each direction: four half-stages on a rank, chunks 0 and 2
- * of the pipeline that goes down first, 1 and 3 of the one that goes up first.
+ * BitPipe: Chimera with a V in each direction: four half-stages on a rank, chunks 0 and
+ * 2 of the pipeline that goes down first, 1 and 3 of the one that goes up first.
  *
  *     p = 2, m = 4, tf = tb = 1   (F 0123, second half-stage 4567; B abcd, efgh)
  *
  *     0 2 6 4 e g c a 1 3 7 5 f h d b
  *     2 0 4 6 g e a c 3 1 5 7 h f b d
  *
- * The order is in slots.c. makespan m(tf + tb) + (p-2)(max(tf, tb) + (m/p-1)|tb - tf|)/2:
- * half of Chimera's idle; peak 3p/2 + 1 + distance to the nearer end, in half-stages.
+ * The order is in slots.c. makespan m(tf + tb) + (p-2)(max(tf, tb) + (m/p-1)|tb -
+ * tf|)/2: half of Chimera's idle; peak 3p/2 + 1 + distance to the nearer end, in
+ * half-stages; 4m(p-1) messages.
  */
 #include <math.h>
 

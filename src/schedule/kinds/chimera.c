@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chimera: two 1F1B-like pipelines over the same ranks in opposite directions, each filling
- * the other's start and end. Each rank holds the weights of two stages; their gradients
- * need a sum over the two ranks that hold a stage.
+ * Chimera: two 1F1B-like pipelines over the same ranks in opposite directions, each
+ * filling the other's start and end. Each rank holds the weights of two stages; their
+ * gradients need a sum over the two ranks that hold a stage.
  *
  *     p = 4, m = 4, tf = tb = 1   (F as digits, B as letters; 0 1 down, 2 3 up)
  *
@@ -11,9 +11,9 @@
  *     . 2 0 3 1 a c b d .
  *     2 3 . 0 a 1 b c . d
  *
- * The order is in slots.c (the paper's direct concatenation of units of p micro-batches).
- * makespan m(tf + tb) + (p-2)(max(tf, tb) + (m/p - 1)|tb - tf|); peak p/2 + 1 + distance to
- * the nearer end.
+ * The order is in slots.c (the paper's direct concatenation of units of p
+ * micro-batches). makespan m(tf + tb) + (p-2)(max(tf, tb) + (m/p - 1)|tb - tf|); peak
+ * p/2 + 1 + distance to the nearer end; 2m(p-1) messages.
  */
 #include <math.h>
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * "near" is the chunk whose micro-batches enter at the nearer end, "far" the other; h the
- * distance to that end, P that from the end to the middle. X & Y marks two ops that the
- * rank may run as one.
+ * "near" is the chunk whose micro-batches enter at the nearer end, "far" the other; h
+ * the distance to that end, P that from the end to the middle. X & Y marks two ops that
+ * the rank may run as one.
  *
  *   1  2(P-h-1) times   F near
  *   2  h+1              F near, F far
  *   3  P-h-1            I far, W, F far
  *   4  n-2P+h+1         F near & B far, F far & B near (the rank where the chunks meet
- *                       begins with F near, B far apart: they are the same micro-batch, or
- *                       of the same age)
+ *                       begins with F near, B far apart: they are the same
+ *                       micro-batch, or of the same age)
  *   5  P-h-1            B far, F far & B near
  *   6  h+1              B far, B near; half-way B gives way to I
  *   7  P-h-1            W, I near

@@ -4,8 +4,9 @@
 #define WF_SCHEDULE_KINDS_DUAL_H
 #include "schedule/kind.h"
 
-/* A rank at distance `from_end` from where chunk `near` enters, `half` ranks from there to
- * where the chunks meet; n micro-batches through each chunk, the first of them base[]. */
+/* A rank at distance `from_end` from where chunk `near` enters, `half` ranks from there
+ * to where the chunks meet; n micro-batches through each chunk, the first of them
+ * base[]. */
 typedef struct wf_dual {
     int from_end, half, near;
     int64_t n, base[2];

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * DualPipe: two pipelines over the same ranks in opposite directions, half the
- * micro-batches each, so that a forward of one meets a backward of the other on every rank
- * and their communication hides in each other's work. Each rank holds the weights of two
- * stages.
+ * micro-batches each, so that a forward of one meets a backward of the other on every
+ * rank and their communication hides in each other's work. Each rank holds the weights
+ * of two stages.
  *
  *     p = 4, m = 8, tf = ti = tw = 1   (F as digits, I as a b c,
  *     W as A B C, B as aA; 0-3 go down, 4-7 up)
@@ -16,7 +16,8 @@
  * The order of a rank is in dual.c. With pairs run one after the other, tf = ti >= tw:
  * makespan m(tf + ti + tw) + (p/2-1)(tf + ti - tw). With a pair as one block of length
  * F&B = tf + ti + tw, its results at the end, the idle is the paper's
- * (p/2-1)(F&B + ti - 2tw), also for tf = ti >= tw only. Peak p+1 on every rank.
+ * (p/2-1)(F&B + ti - 2tw), also for tf = ti >= tw only. Peak p+1 on every rank;
+ * 2m(p-1) messages.
  */
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * DualPipeV: DualPipe cut in the middle and folded: the two halves of a V take the place of
- * the two directions, and one copy of the weights is enough.
+ * DualPipeV: DualPipe cut in the middle and folded: the two halves of a V take the
+ * place of the two directions, and one copy of the weights is enough.
  *
  *     p = 2, m = 5, v = 2, tf = ti = tw = 1
  *     (chunk 0: 01234, I abcde, W ABCDE, B aA; chunk 1: 56789, f, F, fF)
@@ -10,9 +10,9 @@
  *     . 0 5 1 6 2 f F 7 a A 3 g G 8 b B 4 h H 9 c C i I d D j e J E
  *
  * The order of a rank is in dual.c, for the chunks of a V. With pairs run one after the
- * other, tf = ti >= tw: makespan m(tf + ti + tw) + (p-1)(tf + ti - tw)/2; with a pair as one
- * block of length F&B = tf + ti + tw the idle is (p-1)(F&B + ti - 2tw)/2, all in times of a
- * full stage. Peak 2p+1 chunk activations on every rank.
+ * other, tf = ti >= tw: makespan m(tf + ti + tw) + (p-1)(tf + ti - tw)/2; with a pair
+ * as one block of length F&B = tf + ti + tw the idle is (p-1)(F&B + ti - 2tw)/2, all in
+ * times of a full stage. Peak 2p+1 chunk activations on every rank; 4m(p-1) messages.
  */
 #include <math.h>
 

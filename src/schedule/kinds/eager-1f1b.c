@@ -9,7 +9,8 @@
  *     . 0 1 2 a 3 b . c . d .
  *     . . 0 a 1 b 2 c 3 d . .
  *
- * makespan (m + p - 1)(tf + tb), any m; peak min(m, 2(p - rank) - 1). A latency c per
+ * makespan (m + p - 1)(tf + tb), any m; peak min(m, 2(p - rank) - 1); 2m(p-1)
+ * messages. A latency c per
  * message, small beside tf, adds 2(p-1)c to the step; to that of 1F1B it adds 2c for
  * nearly every micro-batch.
  */

@@ -8,9 +8,9 @@
  *     . 0 1 2 3 . . 0 1 2 3 .
  *     . . 0 1 2 3 0 1 2 3 . .
  *
- * makespan (m + p - 1)(tf + tb), any m; peak m activations on every rank.
- * The backward order is that of PyTorch, alpa and the lesson; the paper's picture has it
- * descending, which takes as long.
+ * makespan (m + p - 1)(tf + tb), any m; peak m activations on every rank; 2m(p-1)
+ * messages. The backward order is that of PyTorch, alpa and the lesson; the paper's
+ * picture has it descending, which takes as long.
  */
 #include "schedule/kind.h"
 

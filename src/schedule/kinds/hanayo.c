@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hanayo: waves. A micro-batch goes down and up the ranks w = v/2 times, over v chunks on a
- * zigzag, and its backward the same way back: Chimera's picture with one copy of the
- * weights.
+ * Hanayo: waves. A micro-batch goes down and up the ranks w = v/2 times, over v chunks
+ * on a zigzag, and its backward the same way back: Chimera's picture with one copy of
+ * the weights.
  *
  *     p = 2, m = 4, v = 2, tf = tb = 1
  *     (chunk 0: 0123, backward abcd; chunk 1: 4567, efgh)
@@ -10,9 +10,10 @@
  *     0 1 . 4 e 5 f a 2 b 3 6 g 7 h c . d
  *     . 0 4 1 5 e a f b 2 6 3 7 g c h d .
  *
- * The order is in slots.c, in units of p micro-batches, of which the last may be a part.
- * For p | m: makespan m(tf + tb) + 2(p-1)(max(tf, tb) + (m/p - 1)|tb - tf|)/v; at m = p and
- * tb = 2tf the bubble is (2p-2)/(3pw + 2p-2). Peak p(v-1) + 1 + rank chunk activations.
+ * The order is in slots.c, in units of p micro-batches, of which the last may be a
+ * part. For p | m: makespan m(tf + tb) + 2(p-1)(max(tf, tb) + (m/p - 1)|tb - tf|)/v; at
+ * m = p and tb = 2tf the bubble is (2p-2)/(3pw + 2p-2). Peak p(v-1) + 1 + rank chunk
+ * activations; 2mv(p-1) messages.
  */
 #include <math.h>
 

@@ -9,14 +9,15 @@
  *     0 1 4 5 . e E 2 f F 3 a A 6 b B 7 g G h H c C d D
  *     . 0 1 4 e 5 f E 2 a F 3 b A 6 g B 7 h G c H d C D
  *
- * Rank r starts with (v-1)N + p-1-r forwards; then F (while any), I, and from the r-th I on
- * the oldest W; the W's left at the end.
+ * Rank r starts with (v-1)N + p-1-r forwards; then F (while any), I, and from the r-th
+ * I on the oldest W; the W's left at the end.
  *
- * makespan m(tf + ti + tw) + (p-1)(tf + ti - min(tf, ti, tw))/v when m >= p and no group is
- * shorter than p. Peak freed at I min(mv, (v-1)N + p - rank), at W min(mv, (v-1)N + p).
- * Groups down to p/2 hold less and take longer; still shorter ones make ranks wait for each
- * other: F of row x on rank 0 comes after its F on the last rank, N rows back, and that,
- * by way of the backwards in between, after row x + p-2 - 2N on rank 0.
+ * makespan m(tf + ti + tw) + (p-1)(tf + ti - min(tf, ti, tw))/v when m >= p and no
+ * group is shorter than p. Peak freed at I min(mv, (v-1)N + p - rank), at W min(mv,
+ * (v-1)N + p); 2m(pv-1) messages. Groups down to p/2 hold less and take longer; still
+ * shorter ones make ranks wait for each other: F of row x on rank 0 comes after its F
+ * on the last rank, N rows back, and that, by way of the backwards in between, after
+ * row x + p-2 - 2N on rank 0.
  */
 #include <math.h>
 

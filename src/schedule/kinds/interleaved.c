@@ -2,17 +2,19 @@
 /*
  * Interleaved 1F1B: a rank holds v chunks, stages rank, p + rank, 2p + rank, ...
  *
- *     p = 2, m = 4, v = 2, tf = tb = 1   (chunk 0: 0123, backward abcd; chunk 1: 4567, efgh)
+ *     p = 2, m = 4, v = 2, tf = tb = 1
+ *     (chunk 0: 0123, backward abcd; chunk 1: 4567, efgh)
  *
  *     0 1 4 5 . e 2 f 3 a 6 b 7 g . h c d
  *     . 0 1 4 e 5 f 2 a 3 b 6 g 7 h c d .
  *
- * Micro-batches go in groups of N: for each group, for each chunk, for each micro-batch of
- * the group; backwards the same with the chunks in reverse. Rank r starts with
+ * Micro-batches go in groups of N: for each group, for each chunk, for each micro-batch
+ * of the group; backwards the same with the chunks in reverse. Rank r starts with
  * (v-1)N + 2(p-1-r) forwards, then one forward, one backward in turn, then the rest.
  *
  * makespan (v*max(m,p) + min(m,p) - 1)(tf + tb)/v when no group is shorter than p (or
- * there is one); peak min(mv, (v-1)N + 2(p-1-r) + 1) chunk activations.
+ * there is one); peak min(mv, (v-1)N + 2(p-1-r) + 1) chunk activations; 2m(pv-1)
+ * messages.
  * A shorter group makes rank 0 wait for its own first chunk's way round the ring, and
  * often for a value that it would make only after that wait: a deadlock.
  */

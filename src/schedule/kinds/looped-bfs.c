@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Looped, breadth first: all micro-batches through a chunk before the next chunk, then the
- * backwards in exactly the reverse order. A stage's weights are gathered once for all its
- * forwards and once for all its backwards, which is what it is for (sharded data
- * parallelism).
+ * Looped, breadth first: all micro-batches through a chunk before the next chunk, then
+ * the backwards in exactly the reverse order. A stage's weights are gathered once for
+ * all its forwards and once for all its backwards, which is what it is for (sharded
+ * data parallelism).
  *
  *     p = 2, m = 3, v = 2, tf = tb = 1
  *     (chunk 0: 012, backward abc; chunk 1: 345, def)
@@ -11,7 +11,8 @@
  *     0 1 2 3 4 5 . . f e d c b a
  *     . 0 1 2 3 4 5 f e d c b a .
  *
- * makespan (v*max(m,p) + min(m,p) - 1)(tf + tb)/v; peak mv chunk activations.
+ * makespan (v*max(m,p) + min(m,p) - 1)(tf + tb)/v; peak mv chunk activations;
+ * 2m(pv-1) messages.
  */
 #include "schedule/kind.h"
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Micro-batches go in units of p, all one way, or half of them down and half up. In slots
- * of one op, the j-th of a direction enters its S stages at slot 2j, moves on by a stage in
- * each slot, turns at slot 2j + S and is back at slot 2j + 2S - 1: F of stage s at 2j + s,
- * B at 2j + 2S-1 - s. Where a rank holds stages r and p-1-r (and these plus multiples of
- * 2p), one half of its ops falls into even slots and the other into odd ones, each without
- * a gap; a unit begins every 2S slots, so that each slot in between holds exactly one op.
+ * Micro-batches go in units of p, all one way, or half of them down and half up. In
+ * slots of one op, the j-th of a direction enters its S stages at slot 2j, moves on by
+ * a stage in each slot, turns at slot 2j + S and is back at slot 2j + 2S - 1: F of
+ * stage s at 2j + s, B at 2j + 2S-1 - s. Where a rank holds stages r and p-1-r (and
+ * these plus multiples of 2p), one half of its ops falls into even slots and the other
+ * into odd ones, each without a gap; a unit begins every 2S slots, so that each slot in
+ * between holds exactly one op.
  */
 #include "schedule/kinds/slots.h"
 

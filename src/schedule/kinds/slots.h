@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What Chimera, BitPipe and Hanayo share: micro-batches that pass in slots of one op. */
+/* What Chimera, BitPipe and Hanayo share: micro-batches that pass in slots of one
+ * op. */
 #ifndef WF_SCHEDULE_KINDS_SLOTS_H
 #define WF_SCHEDULE_KINDS_SLOTS_H
 #include "schedule/kind.h"

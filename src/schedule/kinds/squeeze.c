@@ -36,7 +36,7 @@ static double rounding_of(const wf_search *x)
     return 1e-9 * (x->dur[WF_FORWARD] + x->dur[WF_BACK]);
 }
 
-/* ---- who is next ------------------------------------------------------------------- */
+/* ---- who is next ---------------------------------------------------------------- */
 
 static void set_wake(run *x, int rank, double t)
 {
@@ -54,7 +54,7 @@ static int first_awake(const run *x)
     return i - x->leaves;
 }
 
-/* ---- what a rank does -------------------------------------------------------------- */
+/* ---- what a rank does ----------------------------------------------------------- */
 
 typedef struct choice {
     int part, chunk; /* part -1: nothing */
@@ -216,7 +216,7 @@ static choice pick(const run *x, int r, double t)
     return c;
 }
 
-/* ---- doing it ---------------------------------------------------------------------- */
+/* ---- doing it ------------------------------------------------------------------- */
 
 /* When a rank that found nothing to do at t looks again. */
 static double next_look(const run *x, int r, double t)
@@ -331,7 +331,7 @@ static weft_status squeeze(const wf_search *search, const wf_try *how,
     return st;
 }
 
-/* ---- the best of several ----------------------------------------------------------- */
+/* ---- the best of several -------------------------------------------------------- */
 
 typedef struct score {
     double makespan, span;
@@ -391,7 +391,8 @@ static weft_status durations(const wf_search *x, const weft_schedule *s, double 
 /* Ops after which the best try so far has to do: some seconds. */
 enum { ENOUGH_OPS = 1 << 25 };
 
-/* Index of the best try on s, -1 if none comes to its end. s holds the ops of the last. */
+/* Index of the best try on s, -1 if none comes to its end. s holds the ops of the
+ * last. */
 static weft_status compare(const wf_search *x, const weft_schedule *s,
                            const double *dur, int *out)
 {

@@ -2,11 +2,12 @@
 /*
  * List scheduling along a repeated block, for kinds without a written-out order.
  *
- * A block gives each kind of op of a rank a slot; that of micro-batch i comes `period` * i
- * later. In slot order the schedule is right and holds what its author meant, but the first
- * and last micro-batches leave gaps. A run goes through the ops in the order of time, and
- * where a rank would wait it takes an op that is ready from a little ahead in its slot
- * order, if the rest of that order then still fits into the memory limits; or a W.
+ * A block gives each kind of op of a rank a slot; that of micro-batch i comes i periods
+ * later. In slot order the schedule is right and holds what its author meant, but the
+ * first and last micro-batches leave gaps. A run goes through the ops in the order of
+ * time, and where a rank would wait it takes an op that is ready from a little ahead in
+ * its slot order, if the rest of that order then still fits into the memory limits; or
+ * a W.
  */
 #ifndef WF_SCHEDULE_KINDS_SQUEEZE_H
 #define WF_SCHEDULE_KINDS_SQUEEZE_H
@@ -51,14 +52,13 @@ typedef struct wf_search {
     int n_tries;
 } wf_search;
 
-/* Fills s with the best of the tries: by makespan, then span, then memory. They are judged
- * with `sample` micro-batches, enough for both ends of the schedule to show; of very large
- * ones the first tries only.
- * WEFT_E_INFEASIBLE if no try fits the limits. */
+/* Fills s with the best of the tries: by makespan, then span, then memory. They are
+ * judged with `sample` micro-batches, enough for both ends of the schedule to show; of
+ * very large ones the first tries only. WEFT_E_INFEASIBLE if no try fits the limits. */
 weft_status wf_search_run(const wf_search *x, const weft_schedule *s);
 
-/* Takes the order of another split schedule of the same shape into s, where it keeps the
- * limit (an activation counting half from I to W) and is judged better. */
+/* Takes the order of another split schedule of the same shape into s, where it keeps
+ * the limit (an activation counting half from I to W) and is judged better. */
 weft_status wf_search_take(const wf_search *x, const weft_schedule *other,
                            const weft_schedule *s);
 #endif

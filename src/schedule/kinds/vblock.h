@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What V-Half and V-Min share: a block of six slots on a V, whose W's go where the slots
- * are free. */
+/* What V-Half and V-Min share: a block of six slots on a V, whose W's go where the
+ * slots are free. */
 #ifndef WF_SCHEDULE_KINDS_VBLOCK_H
 #define WF_SCHEDULE_KINDS_VBLOCK_H
 #include "schedule/kinds/squeeze.h"
@@ -13,7 +13,8 @@ void wf_v_place_w(wf_block *b);
 /* Activations that a rank holds in slot order, freed at I or B. */
 int64_t wf_v_peak(const wf_block *b, int back_slots);
 
-/* The blocks, [p], and the activations that their schedules hold (kinds/v-half.c, v-min.c). */
+/* The blocks, [p], and the activations that their schedules hold (kinds/v-half.c,
+ * v-min.c). */
 void wf_v_half_block(int64_t p, wf_block *block);
 void wf_v_min_block(int64_t p, wf_block *block);
 int64_t wf_v_half_peak(int64_t p);

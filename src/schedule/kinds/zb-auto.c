@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ZB automatic: a zero-bubble schedule found for given times of F, I, W and a message, and
- * a limit of what a rank may hold.
+ * ZB automatic: a zero-bubble schedule found for given times of F, I, W and a message,
+ * and a limit of what a rank may hold.
  *
  *     p = 3, m = 6, tf = ti = tw = 1   (F as digits, I as a b c, W as A B C)
  *
@@ -14,13 +14,14 @@
  *   one stage per rank  1F1B with the warm-up of 1F1B, of ZB-H2, and one more
  *   a V                 the steady part of ZB-V, and the blocks of V-Half and V-Min
  *
- * each with the W's in every wait, in waits that leave room for half of one, or for all of
- * it; and with an activation counted half or whole from I to W. Where a written-out kind
- * (zb-h1, zb-h2, zb-v, v-half, v-min) keeps the limit and is better, it is taken. The
- * search of the paper's authors has other rules to the same end.
+ * each with the W's in every wait, in waits that leave room for half of one, or for all
+ * of it; and with an activation counted half or whole from I to W. Where a written-out
+ * kind (zb-h1, zb-h2, zb-v, v-half, v-min) keeps the limit and is better, it is taken.
+ * The search of the paper's authors has other rules to the same end.
  *
- * The limit counts an activation whole until I and half from there to W, in forwards of a
- * full stage; a chunk of a V is half of one. No closed forms.
+ * The limit counts an activation whole until I and half from there to W, in forwards of
+ * a full stage; a chunk of a V is half of one. 2m(p-1) messages, twice that on a V; no
+ * closed forms.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -88,7 +89,7 @@ static int64_t count(const weft_schedule *q, int rank)
     return 3 * (int64_t)q->m * q->v;
 }
 
-/* ---- blocks ------------------------------------------------------------------------ */
+/* ---- blocks --------------------------------------------------------------------- */
 
 enum { SINGLE_PERIOD = 2, ZB_V_PERIOD = 4, MOST_BLOCKS = 3, MOST_TRIES = 64 };
 
@@ -109,7 +110,7 @@ static void zb_v_block(int64_t p, wf_block *block)
                                        {2 - 4 * p, 3 - 4 * (p - r), 3 - 4 * (p - r)}}};
 }
 
-/* ---- the search -------------------------------------------------------------------- */
+/* ---- the search ----------------------------------------------------------------- */
 
 typedef struct plan {
     wf_block *block; /* [MOST_BLOCKS][p] */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ZB-H1: 1F1B with the backward split. The input gradient I goes at once, since the stage
- * before waits for it; weight gradients W fill waits. Rank r is r W's behind, so that its
- * activations, held until W, stay at p.
+ * ZB-H1: 1F1B with the backward split. The input gradient I goes at once, since the
+ * stage before waits for it; weight gradients W fill waits. Rank r is r W's behind, so
+ * that its activations, held until W, stay at p.
  *
  *     p = 3, m = 5, tf = ti = tw = 1   (F as digits, I as a b c, W as A B C)
  *
@@ -12,7 +12,7 @@
  *
  * makespan m(tf + ti + tw) + (p-1)(tf + ti - min(tf, ti, tw)) for m >= p: the paper's
  * (p-1)(tf + ti - tw) of idle where tw is the smallest.
- * Peak min(m, p - rank) freed at I, min(m, p) at W.
+ * Peak min(m, p - rank) freed at I, min(m, p) at W; 2m(p-1) messages.
  * The same order as interleaved-zb has with v = 1.
  */
 #include <math.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ZB-H2: nearly twice the warm-up of ZB-H1, so that no rank waits between its first op and
- * its last. Ranks start one forward apart and end as far apart; only a step whose optimizer
- * needs no barrier over the ranks is without a bubble.
+ * ZB-H2: nearly twice the warm-up of ZB-H1, so that no rank waits between its first op
+ * and its last. Ranks start one forward apart and end as far apart; only a step whose
+ * optimizer needs no barrier over the ranks is without a bubble.
  *
  *     p = 3, m = 6, tf = ti = tw = 1   (F as digits, I as a b c, W as A B C)
  *
@@ -10,11 +10,10 @@
  *     . 0 1 2 a 3 b 4 c A 5 d B e C f D E F .
  *     . . 0 a 1 b 2 c 3 d 4 e A 5 f B C D E F
  *
- * Rank r: min(m, 2(p-r) - 1) forwards, then I, from the 2r-th on also the oldest W, then
- * the next F; the W's left at the end.
- * For m >= 2p-1 and x = tf + ti - 2min(tf, tw): span m(tf + ti + tw) + (p-1)max(0, x),
- * makespan m(tf + ti + tw) + (p-1)max(tf, x).
- * Peak min(m, 2(p - rank) - 1) freed at I, min(m, 2p - 1) at W.
+ * Rank r: min(m, 2(p-r) - 1) forwards, then I, from the 2r-th on also the oldest W,
+ * then the next F; the W's left at the end. For m >= 2p-1 and x = tf + ti - 2min(tf,
+ * tw): span m(tf + ti + tw) + (p-1)max(0, x), makespan m(tf + ti + tw) + (p-1)max(tf,
+ * x). Peak min(m, 2(p - rank) - 1) freed at I, min(m, 2p - 1) at W; 2m(p-1) messages.
  */
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ZB-V: two chunks on a V (rank r holds stages r and 2p-1-r), backward split. The turn at
- * the last rank and both ends at the first one make every rank hold the same.
+ * ZB-V: two chunks on a V (rank r holds stages r and 2p-1-r), backward split. The turn
+ * at the last rank and both ends at the first one make every rank hold the same.
  *
  *     p = 2, m = 4, v = 2, tf = ti = tw = 1
  *     (chunk 0: 0123, I abcd, W ABCD; chunk 1: 4567, efgh, EFGH)
@@ -10,13 +10,14 @@
  *     . 0 4 1 5 e E 2 a A 6 f F 3 b B 7 g G c h d C H D
  *
  * Rank r, for n = max(m, 2p-1) micro-batches: 2(p-r)-1 times F of chunk 0; r times F of
- * chunk 1, F of chunk 0; p-r times F, I, W of chunk 1; while forwards of chunk 1 are left:
- * F of chunk 0 (if any), I, W of chunk 0, F, I, W of chunk 1; r times I of chunk 0, I of
- * chunk 1; p-r times I, W of chunk 0; the W's left. Micro-batches from m on are left out.
+ * chunk 1, F of chunk 0; p-r times F, I, W of chunk 1; while forwards of chunk 1 are
+ * left: F of chunk 0 (if any), I, W of chunk 0, F, I, W of chunk 1; r times I of chunk
+ * 0, I of chunk 1; p-r times I, W of chunk 0; the W's left. Micro-batches from m on are
+ * left out.
  *
- * For tf = ti = tw and m >= 2p-1: span = work, makespan (3m + (p-1)/2)tf in times of a full
- * stage; peak 2p chunk activations on every rank. With unequal times it can be slower than
- * ZB-H1: zb-auto with a V looks at them.
+ * For tf = ti = tw and m >= 2p-1: span = work, makespan (3m + (p-1)/2)tf in times of a
+ * full stage; peak 2p chunk activations on every rank; 4m(p-1) messages. With unequal
+ * times it can be slower than ZB-H1: zb-auto with a V looks at them.
  */
 #include <math.h>
 
