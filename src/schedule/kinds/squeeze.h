@@ -52,6 +52,15 @@ typedef struct wf_search {
     int n_tries;
 } wf_search;
 
+/* Times that differ by less are equal. */
+static inline double wf_rounding(const wf_search *x)
+{
+    return 1e-9 * (x->dur[WF_FORWARD] + x->dur[WF_BACK]);
+}
+
+/* One run. WEFT_E_INFEASIBLE when the ranks wait for each other's memory. */
+weft_status wf_squeeze(const wf_search *x, const wf_try *how, const weft_schedule *s);
+
 /* Fills s with the best of the tries: by makespan, then span, then memory. They are
  * judged with `sample` micro-batches, enough for both ends of the schedule to show; of
  * very large ones the first tries only. WEFT_E_INFEASIBLE if no try fits the limits. */
