@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sourced by ./check. A test that skips prints, as its last words,
 #     SKIP: <reason>; needs: <word> ...
-# where a word is a package of packages.txt, or one of: netns (ip netns add works), shared
+# where a word is a package of packages.txt, or one of: netns (ip netns add and exec work), shared
 # (the folder of recorded data beside the source tree), cores:N, cpu:FLAG (a flag of
 # /proc/cpuinfo), gpu, WEFT_X (a CMake option of that build).
 
@@ -11,7 +11,11 @@ have_need() {
     case $word in
     netns)
         ip netns add $probe 2>/dev/null || return 1
-        ip netns del $probe ;;
+        # In a plain chroot a namespace can be made, but nothing started in it.
+        local works=0
+        ip netns exec $probe true 2>/dev/null || works=1
+        ip netns del $probe
+        return $works ;;
     shared) [ -d "$top/../shared" ] ;;
     gpu) [ -e /dev/nvidiactl ] ;;
     cores:*) [ "$(nproc)" -ge "${word#cores:}" ] ;;
