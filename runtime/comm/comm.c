@@ -76,7 +76,8 @@ void wf_comm_clear(weft_comm *c)
 
 weft_status wf_comm_usable(weft_comm *c)
 {
-    WF_TRY(wf_fault_check(&c->fault));
+    weft_status st = wf_fault_check(&c->fault);
+    if (st != WEFT_OK) return wf_comm_break(c, st);
     return c->failed ? WF_FAIL(c->failed, "%s", c->words) : WEFT_OK;
 }
 

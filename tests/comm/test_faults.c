@@ -202,24 +202,25 @@ static weft_status leave_before_work(weft_comm *c, void *ctx)
     float *buf = calloc(BIG, sizeof *buf);
     weft_group *g;
     weft_event ev;
-    (void)ctx;
     WF_TRY(everyone(c, "dp", &g));
     weft_status st =
         weft_all_reduce(g, WEFT_FOR_DP_GRAD, buf, BIG, WEFT_F32, WEFT_SUM, &ev);
     wf_sleep_s(weft_comm_rank(c) == 1 ? 0.05 : 0.15);
     if (!st && weft_comm_rank(c) == 1) st = WF_FAIL(WEFT_E_NUMERIC, "no");
     if (!st) st = weft_wait(c, &ev);
-    weft_comm_abort(c, st, weft_status_message(), 0);
+    if (ctx) weft_comm_abort(c, st, weft_status_message(), 0);
+    weft_group_destroy(g); /* without the call above this takes the operation back */
     free(buf);
-    weft_group_destroy(g);
     return st;
 }
 
 static void the_buffer_of_a_rank_that_left_is_not_touched(void **state)
 {
     (void)state;
-    run_fails(3, 5, leave_before_work, NULL, WEFT_E_NUMERIC);
-    says("rank 1: no");
+    for (int aborts = 0; aborts < 2; aborts++) {
+        run_fails(3, 5, leave_before_work, aborts ? state : NULL, WEFT_E_NUMERIC);
+        says("rank 1: no");
+    }
 }
 
 /* The block has come, the receiver has not waited yet, the sender leaves with its arena. */

@@ -71,7 +71,9 @@ WEFT_API WEFT_MUST_CHECK weft_status weft_comm_self(const weft_comm_options *o,
                                                     weft_comm **out);
 
 /** n ranks as threads: run fn(comm, ctx) on each; returns the first failure (its message is
- *  this thread's message), after every thread has ended. A failing rank aborts the others. */
+ *  this thread's message), after every thread has ended. A failing rank aborts the others.
+ *  A rank that does not come back within 10 s (or timeout_s, if less) of the failure is
+ *  named and left behind: end the process soon, fn and ctx must stay valid until then. */
 WEFT_API WEFT_MUST_CHECK weft_status weft_loop_run(int n, const weft_comm_options *o,
                                                    weft_status (*fn)(weft_comm *comm,
                                                                      void *ctx),
@@ -80,14 +82,17 @@ WEFT_API WEFT_MUST_CHECK weft_status weft_loop_run(int n, const weft_comm_option
 /** Is this process started by an MPI launcher (Open MPI, MPICH hydra, srun)?  From the
  *  environment only. *size: what the launcher says, 0 when unknown. */
 WEFT_API int weft_mpi_launched(int *size);
-/** MPI_Init_thread and the world communicator. Fails with one clear message when the
- *  launcher announced more ranks than MPI_COMM_WORLD has (mismatched launcher), or when
- *  the build has no MPI. Destroy finalises. argc/argv may be NULL. */
+/** MPI_Init_thread and the world communicator; once per process. Fails with one clear message
+ *  when the launcher announced another number of ranks than MPI_COMM_WORLD has (mismatched
+ *  launcher), or when the build has no MPI: the launcher's rank 0 gets the message, the
+ *  others the same status with an empty one. Destroy finalises, unless the run has failed. */
 WEFT_API WEFT_MUST_CHECK weft_status weft_comm_mpi(const weft_comm_options *o,
                                                    weft_comm **out);
 WEFT_API const char *weft_mpi_version(void); /**< "" without MPI */
 
-/** A comm over the first n ranks of `world` (others get *out = NULL); collective over the n. */
+/** A comm over the first n ranks of `world` (others get *out = NULL); collective over the n.
+ *  Called on every rank. `world` outlives it. One of the others, in its next call that needs
+ *  all ranks, waits for the n without a limit (until they come, or one of them aborts). */
 WEFT_API WEFT_MUST_CHECK weft_status weft_comm_first(weft_comm *world, int n,
                                                      weft_comm **out);
 
@@ -98,8 +103,11 @@ WEFT_API const char *weft_comm_name(const weft_comm *c); /**< "self" "loop" "mpi
 WEFT_API void weft_comm_set_timeout(weft_comm *c, double seconds);
 
 /** Tell every rank that this one failed; their waits return WEFT_E_PEER with `message`.
- *  loop: sets the shared word. mpi: prints the message once and MPI_Abort only if
- *  `kill` is set (cmd's right alone). */
+ *  loop: sets the shared word. mpi: sends it; if `kill` is set (cmd's right alone) prints it
+ *  as it stands, once for all ranks, and ends the job by MPI_Abort, and by force if the
+ *  launcher still runs 5 s later; does not return then. "rank N: " is put before a message
+ *  that names no rank. After return (from the rank's own thread) nobody touches buffers of
+ *  operations this rank has started, except what MPI has already begun to send. */
 WEFT_API void weft_comm_abort(weft_comm *c, weft_status st, const char *message,
                               int kill);
 /** WEFT_OK, or the failure another rank announced, or WEFT_E_CANCELLED after
@@ -132,9 +140,12 @@ WEFT_API int weft_group_rank(const weft_group *g); /**< NULL g: 0 */
 WEFT_API const char *weft_group_axes(const weft_group *g);
 
 /* ---- operations ------------------------------------------------------------------ */
-/* A NULL group or a group of one is a finished no-op that is not counted. Buffers stay in
- * use until the event is waited for. Collectives on one group are started in the same order
- * on every member. dtype f64 or f32 for reductions. */
+/* A NULL group or a group of one is a finished no-op that is not counted (out = in where
+ * they differ). Buffers stay in use until the event is waited for, or until a wait of this
+ * comm has failed, or until this rank has called weft_comm_abort(): a rank that fails for a
+ * reason of its own calls that before it frees them. A comm is of no use after a failed
+ * wait: every further call returns that failure. Collectives on one group are started in
+ * the same order on every member. dtype f64 or f32 for reductions; bf16 is refused. */
 
 /** In place: buf[i] = sum|max over the group, in group rank order (loop: bit-reproducible). */
 WEFT_API WEFT_MUST_CHECK weft_status weft_all_reduce(weft_group *g, weft_purpose why,
@@ -164,7 +175,10 @@ WEFT_API WEFT_MUST_CHECK weft_status weft_barrier(weft_group *g);
 /** Point to point between ranks of the comm (dst/src: comm ranks). `tag`: any int64 >= 0; folded into the
  *  implementation's limit. weft_send_block: `block` (from `arena`) is given away: loop hands
  *  it to the receiver without a copy, mpi gives it back to the arena when sent.
- *  weft_recv_block: ev->block after the wait is a block of `arena` charged to `charge`. */
+ *  weft_recv_block: ev->block after the wait is a block of `arena` charged to `charge`.
+ *  The sender's arena must live until the receiver has waited (a barrier ends a run). Both
+ *  ends use the same pair of calls. Equal (source, tag) pair in order. WEFT_MPI_SYNC=1 (any
+ *  back end): a send completes only when its receive was started. */
 WEFT_API WEFT_MUST_CHECK weft_status weft_send_block(weft_comm *c, weft_purpose why,
                                                      int dst, int64_t tag,
                                                      weft_arena *arena, void *block,
@@ -173,7 +187,7 @@ WEFT_API WEFT_MUST_CHECK weft_status weft_recv_block(weft_comm *c, weft_purpose 
                                                      int src, int64_t tag,
                                                      weft_arena *arena, weft_tag charge,
                                                      int64_t bytes, weft_event *ev);
-/** Plain copies of caller-owned buffers. */
+/** Plain copies of caller-owned buffers; a send may wait for its receive. */
 WEFT_API WEFT_MUST_CHECK weft_status weft_send(weft_comm *c, weft_purpose why, int dst,
                                                int64_t tag, const void *buf,
                                                int64_t bytes, weft_event *ev);
@@ -201,7 +215,8 @@ WEFT_API void weft_count_start(weft_comm *c); /**< zero and start */
 WEFT_API int weft_count_rows(const weft_comm *c, weft_count_row *rows, int max);
 
 /** Test aids, per comm. mode: 0 none, 1 drop (collective: the local value stays; finished at
- *  once), 2 double (the collective runs twice, so a sum is scaled). `delay_s`: the event of
+ *  once; a sent message is lost), 2 double (the collective runs twice, so a sum in place is
+ *  scaled; messages and what does not work in place are as before). `delay_s`: the event of
  *  that purpose completes no earlier than its start plus this. jitter_s: a random delay
  *  0..jitter_s before every operation starts, from `seed`. */
 WEFT_API void weft_tamper(weft_comm *c, weft_purpose why, int mode);

@@ -96,11 +96,6 @@ static weft_status group_open(weft_comm *comm, weft_group *g)
     return WEFT_OK;
 }
 
-static void group_close(weft_group *g)
-{
-    wf_loop_leave(loop(g->comm)->world, g->impl);
-}
-
 static weft_status fill_first(loop_comm *c, loop_comm *world, int n)
 {
     int *ranks;
@@ -153,6 +148,17 @@ static void withdraw(weft_comm *comm)
     while (me->pins > 0) /* as long as one unit or one copy takes */
         pthread_cond_wait(&me->bell, &w->lock);
     pthread_mutex_unlock(&w->lock);
+}
+
+/* A group that goes while a collective of this rank is in flight: the rank has failed. */
+static void group_close(weft_group *g)
+{
+    loop_world *w = loop(g->comm)->world;
+    int in_flight = 0;
+    for (loop_op *op = w->rank[g->comm->rank].flying; op; op = op->next)
+        in_flight |= op->base.group == g;
+    if (in_flight) withdraw(g->comm);
+    wf_loop_leave(w, g->impl);
 }
 
 void wf_loop_abort(weft_comm *comm, weft_status st, const char *message, int kill)
