@@ -2,6 +2,7 @@
 /* weft schedule KIND | list | check FILE | sim FILE */
 #include "cmd/schedule.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,8 +19,6 @@ enum {
     MOST_DRAWN_RANKS = 128, /* more rows than anyone reads; --ascii draws them anyway */
     MOST_DRAWN_OPS = 1 << 20
 };
-
-static const char later_kinds[] = "optimal";
 
 /* ---- list ----------------------------------------------------------------------- */
 
@@ -58,10 +57,6 @@ static const char *kind_at(const void *ctx, int i)
 static weft_status require_kind(const char *kind)
 {
     if (weft_schedule_kind_find(kind)) return WEFT_OK;
-    if (wf_has_word(later_kinds, kind))
-        return WF_FAIL(WEFT_E_INVALID,
-                       "%s is not in this version; weft schedule list shows what is",
-                       kind);
     const char *near = wf_nearest(kind, weft_schedule_kind_count(), kind_at, NULL);
     return WF_FAIL(WEFT_E_INVALID,
                    "there is no schedule '%.40s'%s%s%s weft schedule list shows all",
@@ -77,16 +72,39 @@ static weft_placement_kind placement(const wf_schedule_args *a)
     return (weft_placement_kind)k;
 }
 
+/* A schedule for the times of each stage, and what no schedule can beat. */
+static weft_status make_optimal(const wf_schedule_args *a, weft_schedule_options *o,
+                                weft_schedule *s, double *bound)
+{
+    weft_schedule shape;
+    weft_schedule_options plain = {.placement = o->placement};
+    weft_schedule_lower_bound least = {.makespan = 0};
+    wf_schedule_stages lists;
+    WF_TRY(weft_schedule_shape(a->kind, a->p, a->m, a->v, &plain, &shape));
+    WF_TRY(wf_schedule_stages_read(a, &shape, o, &lists));
+    weft_status st = weft_schedule_bound(a->p, a->m, a->v, o, &least);
+    if (st == WEFT_OK) st = weft_schedule_make(a->kind, a->p, a->m, a->v, o, s);
+    if (st == WEFT_OK) *bound = least.makespan / lists.parts;
+    wf_schedule_stages_clear(&lists);
+    return st;
+}
+
 static weft_status make(const wf_schedule_args *a, const wf_args *args,
-                        weft_schedule *s)
+                        weft_schedule *s, double *bound)
 {
     weft_schedule_options options = {.group = a->group};
     WF_TRY(require_kind(a->kind));
     if (!wf_args_given(args, "p") || !wf_args_given(args, "m"))
         return WF_FAIL(WEFT_E_INVALID, "%s needs -p (ranks) and -m (micro-batches)",
                        a->kind);
-    options.mem_limit = a->mem_limit;
+    WF_TRY(wf_schedule_limit_read(a, &options.mem_limit));
     options.placement = placement(a);
+    if (!strcmp(a->kind, "optimal")) return make_optimal(a, &options, s, bound);
+    if (a->stage_free_i || a->stage_free_w)
+        return WF_FAIL(WEFT_E_INVALID,
+                       "--stage-free-%c: %s does not look at bytes; "
+                       "optimal does",
+                       a->stage_free_i ? 'i' : 'w', a->kind);
     if (!strcmp(a->kind, "zb-auto")) {
         double parts = options.placement == WEFT_PLACE_V ? 2 : 1;
         WF_TRY(wf_schedule_times_read(a, parts, &options));
@@ -167,9 +185,10 @@ static weft_status report(const wf_schedule_args *a, wf_schedule_result *r)
                    : wf_schedule_report_text(a, r, &out);
 }
 
-static int run_made(const wf_schedule_args *a, weft_schedule *s, weft_status st)
+static int run_made(const wf_schedule_args *a, weft_schedule *s, double bound,
+                    weft_status st)
 {
-    wf_schedule_result r = {.s = s};
+    wf_schedule_result r = {.s = s, .lower_bound = bound};
     if (st == WEFT_OK) {
         st = report(a, &r);
         weft_trace_clear(&r.trace);
@@ -243,9 +262,12 @@ static int run_file(wf_schedule_args *a, const wf_args *args)
         wf_args_given(args, "mem-limit"))
         return wf_cmd_usage("schedule",
                             "-p, -m, -v, --group and --mem-limit come from the file");
+    if (a->stage_free_i || a->stage_free_w)
+        return wf_cmd_usage("schedule", "--stage-free-i and --stage-free-w are for "
+                                        "optimal; an order is checked without them");
     if (!is_sim) return run_check(a, args->word[1]);
     weft_status st = read_schedule(a, args->word[1], &s);
-    return run_made(a, &s, st);
+    return run_made(a, &s, NAN, st);
 }
 
 static int dispatch(wf_schedule_args *a, const wf_args *args)
@@ -263,8 +285,9 @@ static int dispatch(wf_schedule_args *a, const wf_args *args)
     if (args->n > 1)
         return wf_cmd_usage("schedule", "unexpected word '%s'", args->word[1]);
     a->kind = word;
-    weft_status st = make(a, args, &s);
-    return run_made(a, &s, st);
+    double bound = NAN;
+    weft_status st = make(a, args, &s, &bound);
+    return run_made(a, &s, bound, st);
 }
 
 #define TEXT(name, member, value, words)                                               \
@@ -292,11 +315,15 @@ int wf_cmd_schedule(int argc, char **argv)
         TEXT("kind", kind, "KIND", "the schedule, where it is no word of its own"),
         {"placement", .type = WF_OPT_CHOICE, .out = &a.placement,
          .choices = "single loop v bidir bidirv",
-         .help = "which rank and chunk holds which stage (check, sim, zb-auto)"},
-        {"mem-limit", .type = WF_OPT_NUMBER, .out = &a.mem_limit, .arg = "N",
          .help =
-             "zb-auto: forwards of a full stage that a rank may hold; 0 is 2p, or p "
-             "on a V"},
+             "which rank and chunk holds which stage (check, sim, zb-auto, optimal)"},
+        TEXT("mem-limit", mem_limit, "N",
+             "forwards of a full stage that a rank may hold; 0 is 2p, or p on a V "
+             "(zb-auto), or no limit (optimal). Bytes beside --stage-free-i or -w"),
+        TEXT("stage-free-i", stage_free_i, "A,B,...",
+             "optimal: bytes of a forward that its I frees, stage by stage"),
+        TEXT("stage-free-w", stage_free_w, "A,B,...",
+             "optimal: bytes of a forward that its W frees"),
         {"outstanding", .type = WF_OPT_INT, .out = &a.outstanding, .arg = "K", .min = 0,
          .max = 1e6, .help = "sends in flight to a peer in the check; 0 is 2"},
         {0}};
@@ -346,6 +373,8 @@ int wf_cmd_schedule(int argc, char **argv)
             "  weft schedule interleaved -p 4 -m 12 -v 3 --svg timeline.svg\n"
             "  weft schedule 1f1b -p 4 -m 8 --stage-tf 1,1,1,1.5 --latency 0.1\n"
             "  weft schedule zb-auto -p 4 -m 8 --tf 5 --ti 6 --tw 4 --mem-limit 6\n"
+            "  weft schedule optimal -p 4 -m 8 --stage-tf 1.2,1,1,1.4 --latency 0.1 "
+            "--mem-limit 5\n"
             "  weft schedule dualpipe -p 8 -m 20 --overlap-cost 2.5\n"
             "  weft schedule gpipe -p 4 -m 4 --ops > mine.txt\n"
             "  weft schedule check mine.txt && weft schedule sim mine.txt\n",

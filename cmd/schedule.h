@@ -14,7 +14,7 @@ typedef struct wf_schedule_args {
     const char *tf, *tb, *ti, *tw; /* text: they may carry a unit of time */
     const char *stage_tf, *stage_tb, *stage_ti, *stage_tw, *latency;
     const char *overlap, *overlap_cost;
-    double mem_limit;
+    const char *mem_limit, *stage_free_i, *stage_free_w;
     int per_op;
     int ascii, summary, ops, json;
     const char *svg, *trace, *csv;
@@ -40,6 +40,22 @@ WEFT_MUST_CHECK weft_status wf_schedule_times_read(const wf_schedule_args *a,
                                                    weft_schedule_options *opt);
 void wf_schedule_costs_clear(wf_schedule_costs *c);
 
+/* Times, memory and their lists by stage for the kind `optimal`; `out` holds what opt
+ * points to. Simulated times and bounds are out->parts times too long, as above. */
+typedef struct wf_schedule_stages {
+    double *item; /* five lists of one item a stage */
+    double parts;
+} wf_schedule_stages;
+
+WEFT_MUST_CHECK weft_status wf_schedule_stages_read(const wf_schedule_args *a,
+                                                    const weft_schedule *shape,
+                                                    weft_schedule_options *opt,
+                                                    wf_schedule_stages *out);
+void wf_schedule_stages_clear(wf_schedule_stages *l);
+/* --mem-limit: bytes where what I and W free is given in bytes, else forwards. */
+WEFT_MUST_CHECK weft_status wf_schedule_limit_read(const wf_schedule_args *a,
+                                                   double *out);
+
 /* A checked and simulated schedule. trace.n is 0 where no picture is wanted. */
 typedef struct wf_schedule_result {
     const weft_schedule *s;
@@ -47,6 +63,7 @@ typedef struct wf_schedule_result {
     weft_eval eval;
     weft_trace trace;
     weft_overlap overlap;
+    double lower_bound; /* of the makespan; NaN where none is known */
 } wf_schedule_result;
 
 const char *wf_placement_name(weft_placement_kind placement);

@@ -254,6 +254,90 @@ weft_status wf_schedule_times_read(const wf_schedule_args *a, double parts,
     return WEFT_OK;
 }
 
+/* ---- optimal: all of it stage by stage ------------------------------------------ */
+
+weft_status wf_schedule_limit_read(const wf_schedule_args *a, double *out)
+{
+    wf_unit unit = a->stage_free_i || a->stage_free_w ? WF_BYTES : WF_PLAIN;
+    if (!a->mem_limit) {
+        *out = 0;
+        return WEFT_OK;
+    }
+    return wf_num_f64("--mem-limit", a->mem_limit, unit, out);
+}
+
+/* Durations [p][v][kind] to lists of F, I, W by stage. */
+static void spread(const weft_schedule *q, const double *dur, int n, double *item)
+{
+    static const int kind[] = {WEFT_OP_F, WEFT_OP_I, WEFT_OP_W};
+    for (int r = 0; r < q->p; r++)
+        for (int c = 0; c < q->v; c++)
+            for (int k = 0; k < 3; k++)
+                item[k * n + weft_schedule_stage(q, r, c)] =
+                    dur[((int64_t)r * q->v + c) * WEFT_OP_N_COMPUTE + kind[k]];
+}
+
+/* One item for all stages, or one for each. */
+static weft_status read_bytes(const char *flag, const char *text, int n, double *item)
+{
+    int k = 0;
+    while (text) {
+        char word[64];
+        size_t length = strcspn(text, ",");
+        snprintf(word, sizeof word, "%.*s", length < 63 ? (int)length : 63, text);
+        if (k < n) WF_TRY(wf_num_f64(flag, word, WF_BYTES, &item[k]));
+        k++;
+        text = text[length] ? text + length + 1 : NULL;
+    }
+    for (int i = 1; k == 1 && i < n; i++)
+        item[i] = item[0];
+    if (k <= 1 || k == n) return WEFT_OK;
+    return WF_FAIL(WEFT_E_MISMATCH,
+                   "%s has %d items, one or %d (a stage each) are "
+                   "needed",
+                   flag, k, n);
+}
+
+static weft_status read_stages(const wf_schedule_args *a, const weft_schedule *q,
+                               weft_schedule_options *opt, wf_schedule_stages *l)
+{
+    int n = weft_schedule_stages(q);
+    wf_schedule_costs c;
+    WF_TRY(wf_schedule_costs_read(a, q, &c));
+    spread(q, c.dur, n, l->item);
+    l->parts = c.parts;
+    opt->latency = c.costs.latency;
+    wf_schedule_costs_clear(&c);
+    WF_TRY(read_bytes("--stage-free-i", a->stage_free_i, n, l->item + 3 * n));
+    WF_TRY(read_bytes("--stage-free-w", a->stage_free_w, n, l->item + 4 * n));
+    opt->n_stages = n;
+    opt->stage_f = l->item;
+    opt->stage_i = l->item + n;
+    opt->stage_w = l->item + 2 * n;
+    if (a->stage_free_i) opt->stage_free_i = l->item + 3 * n;
+    if (a->stage_free_w) opt->stage_free_w = l->item + 4 * n;
+    return WEFT_OK;
+}
+
+weft_status wf_schedule_stages_read(const wf_schedule_args *a, const weft_schedule *q,
+                                    weft_schedule_options *opt, wf_schedule_stages *out)
+{
+    wf_schedule_stages l = {.parts = 1};
+    WF_TRY(WF_ALLOC(5 * (int64_t)weft_schedule_stages(q), &l.item));
+    weft_status st = read_stages(a, q, opt, &l);
+    if (st == WEFT_OK)
+        *out = l;
+    else
+        wf_schedule_stages_clear(&l);
+    return st;
+}
+
+void wf_schedule_stages_clear(wf_schedule_stages *l)
+{
+    wf_free(l->item);
+    *l = (wf_schedule_stages){0};
+}
+
 void wf_schedule_costs_clear(wf_schedule_costs *c)
 {
     wf_free(c->dur);

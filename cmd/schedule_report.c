@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What `weft schedule` prints and writes. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <weft/draw.h>
@@ -57,6 +58,17 @@ static int has_pairs(const weft_schedule *s)
     return 0;
 }
 
+static void put_bound(const wf_schedule_result *r, weft_writer *out)
+{
+    double over = r->lower_bound > 0 ? r->eval.makespan / r->lower_bound - 1 : 0;
+    weft_print(out, "\nno schedule takes less than %.10g%s: ", r->lower_bound,
+               r->trace.unit[0] ? " s" : "");
+    if (over > 1e-9)
+        weft_print(out, "this one is at most %.3g %% above the best", 100 * over);
+    else
+        weft_print(out, "this one is optimal");
+}
+
 static void put_summary(const wf_schedule_result *r, weft_writer *out)
 {
     const weft_schedule *s = r->s;
@@ -70,6 +82,7 @@ static void put_summary(const wf_schedule_result *r, weft_writer *out)
                unit);
     if (e->span != e->makespan)
         weft_print(out, ", longest span of a rank %.10g%s", e->span, unit);
+    if (!isnan(r->lower_bound)) put_bound(r, out);
     weft_print(out, "\nbubble %.4g %% of the total, %.4g %% of the ideal\n",
                100 * e->bubble_of_total, 100 * e->bubble_of_ideal);
     weft_print(out, "peak in flight (micro-batch x chunk):");
@@ -168,6 +181,7 @@ weft_status wf_schedule_report_json(const wf_schedule_args *a,
         wf_json_null(&j);
     wf_json_put_string(&j, "placement", wf_placement_name(s->placement));
     put_times(&j, &r->eval, s->p);
+    if (!isnan(r->lower_bound)) wf_json_put_f64(&j, "lower_bound", r->lower_bound);
     put_ints(&j, "peak_in_flight", s->p, r->report.peak_in_flight);
     put_ints(&j, "peak_in_flight_w", s->p, r->report.peak_in_flight_w);
     wf_json_put_i64(&j, "weight_copies", weight_copies(s));

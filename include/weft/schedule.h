@@ -73,7 +73,16 @@ typedef struct weft_schedule_options {
     /** zb-auto: times of a full stage and of a message, to schedule for. All three of tf,
      *  ti, tw zero: 1, 1, 1. */
     double tf, ti, tw, latency;
-    weft_placement_kind placement; /**< zb-auto: single or v */
+    weft_placement_kind placement; /**< zb-auto: single or v; optimal: loop too */
+
+    /** optimal: by stage, n_stages = weft_schedule_stages() items each. Times of one op; a
+     *  NULL list is as above. What a forward keeps until its I, and beside that until its
+     *  W, in a unit of your own (bytes) that mem_limit has then too: NULL beside the other
+     *  is 0, both NULL are as above. */
+    int n_stages;
+    const double *stage_f, *stage_i, *stage_w, *stage_free_i, *stage_free_w;
+    /** optimal: [p] in place of mem_limit. In both 0 is no limit. */
+    const double *rank_limit;
 } weft_schedule_options;
 
 typedef struct weft_schedule {
@@ -124,6 +133,21 @@ WEFT_API WEFT_MUST_CHECK weft_status
 weft_schedule_shape(const char *kind, int p, int m, int v,
                     const weft_schedule_options *opt, weft_schedule *out);
 WEFT_API void weft_schedule_clear(weft_schedule *s);
+
+/** A time that no schedule can beat. */
+typedef struct weft_schedule_lower_bound {
+    double makespan;
+    int rank;      /**< whose work or memory it follows from */
+    int by_memory; /**< 1: from its memory limit             */
+} weft_schedule_lower_bound;
+
+/** Lower bound of the makespan of every schedule of one step with the placement, times,
+ *  latency and memory limits of opt, read as by the kind "optimal": F, then I and W apart
+ *  or as one B. A few microseconds per thousand ops. Also of the simulated time of any
+ *  kind of that placement that keeps the limits and has no pairs run as one block. */
+WEFT_API WEFT_MUST_CHECK weft_status
+weft_schedule_bound(int p, int m, int v, const weft_schedule_options *opt,
+                    weft_schedule_lower_bound *out);
 
 /** Number of stages: p, p*v or (bidir) p and (bidirv) 2p per direction. The two
  *  directions of bidir and bidirv share the micro-batches: the first half, rounded up,

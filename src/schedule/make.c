@@ -142,7 +142,7 @@ static weft_status check_size(const weft_schedule_kind *k, const weft_schedule *
 
 static int own_chunks(const weft_schedule_kind *k, const weft_schedule_options *opt)
 {
-    if (opt->placement == WEFT_PLACE_V) return 2;
+    if (opt->placement == WEFT_PLACE_V || opt->placement == WEFT_PLACE_LOOP) return 2;
     return k->chunks ? k->chunks : 1;
 }
 

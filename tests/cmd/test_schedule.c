@@ -122,7 +122,6 @@ static void shapes_that_cannot_be_are_refused_with_flag_and_number(void **state)
     refuses(2, "-m 0", "schedule 1f1b -p 4 -m 0");
     refuses(2, "-v 2", "schedule 1f1b -p 4 -m 4 -v 2");
     refuses(2, "did you mean 1f1b?", "schedule 1f1d -p 4 -m 4");
-    refuses(2, "optimal is not in this version", "schedule optimal -p 4 -m 4");
     refuses(2, "a kind is missing", "schedule");
     refuses(2, "--placement v: 1f1b has its own",
             "schedule 1f1b -p 4 -m 4 --placement v");
