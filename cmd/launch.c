@@ -67,10 +67,22 @@ void wf_job_options(wf_job *job, wf_option rows[WF_JOB_ROWS])
         .help = "keep a status file per rank here: step, op, what it waits for"};
 }
 
+/* A call of MPI that cannot be polled did not come back. One rank has the words; the
+ * others let it speak first. */
+static void on_stuck(const char *message)
+{
+    if (*message)
+        fprintf(stderr, "weft: %s\n", message);
+    else
+        sleep(1);
+    _exit(WF_EXIT_FAULT);
+}
+
 static weft_comm_options options(const wf_job *job)
 {
     return (weft_comm_options){.timeout_s = job->timeout_s,
-                               .status_dir = job->status_dir};
+                               .status_dir = job->status_dir,
+                               .on_stuck = on_stuck};
 }
 
 int wf_job_open(wf_job *job, int *world, int *exit_code)

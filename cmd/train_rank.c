@@ -174,6 +174,8 @@ weft_status wf_train_rank(weft_comm *comm, void *train)
     rank r = {.t = train, .comm = comm, .first = weft_comm_rank(comm) == 0};
     weft_status st = run(&r);
 
+    /* the others hear of it before this rank's memory goes */
+    if (st != WEFT_OK) weft_comm_abort(comm, st, weft_status_message(), 0);
     weft_engine_destroy(r.e);
     weft_group_destroy(r.world);
     return st;

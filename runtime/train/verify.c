@@ -177,6 +177,7 @@ static weft_status run(state *s, const weft_train_config *cfg, const weft_data *
     WF_TRY(world_group(s->comm, &s->world));
     WF_TRY(weft_engine_create(s->comm, cfg, data, &e));
     weft_status st = run_steps(s, e);
+    if (st != WEFT_OK) weft_comm_abort(s->comm, st, weft_status_message(), 0);
     weft_engine_destroy(e);
     if (st == WEFT_OK)
         judge(s, tolerance > 0 ? tolerance : default_tolerance(cfg->dtype), r);
