@@ -50,14 +50,16 @@ static const char *given_text(const weft_layout *l, char *buf, size_t size)
 
 static weft_status does_not_divide(const weft_layout *l, int64_t given, int world)
 {
-    char degrees[96], nearest[48] = "";
+    char degrees[96], total[32] = "", nearest[48] = "";
     int64_t below = world / given * given;
 
+    given_text(l, degrees, sizeof degrees);
+    if (strchr(degrees, '*'))
+        snprintf(total, sizeof total, " = %lld", (long long)given);
     if (below) snprintf(nearest, sizeof nearest, "%lld and ", (long long)below);
     return WF_FAIL(WEFT_E_INVALID,
-                   "%s = %lld does not divide the %d ranks; %s%lld ranks would do",
-                   given_text(l, degrees, sizeof degrees), (long long)given, world,
-                   nearest, (long long)(below + given));
+                   "%s%s does not divide the %d ranks; %s%lld ranks would do", degrees,
+                   total, world, nearest, (long long)(below + given));
 }
 
 /* Which degree takes what is left of the world. With dp free, tp and pp not given are 1. */
@@ -69,13 +71,14 @@ static weft_status free_degree(weft_layout *l, int64_t left, int32_t **degree,
         if (!l->pp) l->pp = 1;
         *degree = &l->dp;
         *name = "dp";
-    } else if (!l->tp && !l->pp) {
+    } else if (!l->tp && !l->pp && left > 1) {
         return WF_FAIL(
             WEFT_E_INVALID,
             "--tp and --pp are both missing: %lld ranks per replica (--dp %d) can be "
             "shared in several ways; give one of them",
             (long long)left, l->dp);
     } else if (!l->tp || !l->pp) {
+        if (!l->tp && !l->pp) l->tp = 1; /* of one rank nothing can be shared */
         *degree = l->tp ? &l->pp : &l->tp;
         *name = l->tp ? "pp" : "tp";
     }

@@ -56,6 +56,10 @@ static void alone_dp_takes_the_whole_world(void **state)
     assert_int_equal(weft_layout_resolve(&l, 8, &derived), WEFT_OK);
     assert_string_equal(derived, "dp");
     assert_true(l.tp == 1 && l.pp == 1 && l.dp == 8);
+    weft_layout_defaults(&l);
+    l.dp = 8; /* leaves one rank a replica, which tp and pp can only be 1 for */
+    assert_int_equal(weft_layout_resolve(&l, 8, &derived), WEFT_OK);
+    assert_true(l.tp == 1 && l.pp == 1 && l.dp == 8);
 }
 
 static void unresolved(const char *flags, int world, const char *words)
@@ -72,7 +76,7 @@ static void unresolved(const char *flags, int world, const char *words)
 static void a_world_that_does_not_fit_is_refused_in_numbers(void **state)
 {
     unresolved("--tp 3", 8,
-               "--tp 3 = 3 does not divide the 8 ranks; 6 and 9 ranks would do");
+               "--tp 3 does not divide the 8 ranks; 6 and 9 ranks would do");
     unresolved("--tp 2 --pp 8", 8,
                "--tp 2 * --pp 8 = 16 does not divide the 8 ranks; 16 ranks would do");
     unresolved("--tp 2 --pp 2 --dp 1", 8,
