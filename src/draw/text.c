@@ -220,10 +220,19 @@ weft_status weft_draw_text(const weft_trace *t, const weft_draw_options *o,
     return st;
 }
 
+/* The step that is shown, where the trace holds others too; -1 where it is all there is. */
+static int step_of(const wf_picture *p)
+{
+    int step = p->box[0].e->step;
+    for (int64_t i = 0; i < p->t->n; i++)
+        if (p->t->entry[i].step != step) return step;
+    return -1;
+}
+
 static void put_pair(const page *g, const wf_picture *a, const wf_picture *b)
 {
-    put_title(g, a, "a  ", a->t->measured ? a->box[0].e->step : -1);
-    put_title(g, b, "b  ", b->t->measured ? b->box[0].e->step : -1);
+    put_title(g, a, "a  ", step_of(a));
+    put_title(g, b, "b  ", step_of(b));
     for (int r = 0; r < a->n_ranks; r++) {
         char name[24];
         snprintf(name, sizeof name, "rank %d a", r);
