@@ -239,21 +239,39 @@ static void check_memory(wf_doctor *d)
             "fewer ranks, or more memory; weft train --dry-run says what a rank needs");
 }
 
+/* "8 MiB": buf >= 24 bytes. */
+static const char *size_text(double bytes, char *buf)
+{
+    static const char *const unit[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
+    int u = 0;
+    for (; bytes >= 1024 && u < 4; u++)
+        bytes /= 1024;
+    snprintf(buf, 24, bytes < 100 ? "%.3g %s" : "%.0f %s", bytes, unit[u]);
+    return buf;
+}
+
+static const char *count_text(double count, char *buf)
+{
+    snprintf(buf, 24, "%.0f", count);
+    return buf;
+}
+
 static void check_limit(wf_doctor *d, int which, const char *name, double need,
-                        const char *unit, wf_level level, const char *fix)
+                        const char *(*text)(double, char *), wf_level level,
+                        const char *fix)
 {
     struct rlimit limit;
+    char a[24], b[24];
     if (getrlimit(which, &limit)) return;
-    if (limit.rlim_cur == RLIM_INFINITY || (double)limit.rlim_cur >= need) {
-        if (limit.rlim_cur == RLIM_INFINITY)
-            wf_found(d, name, WF_LEVEL_OK, "no limit");
-        else
-            wf_found(d, name, WF_LEVEL_OK, "%.0f%s", (double)limit.rlim_cur, unit);
-        return;
+    double has = (double)limit.rlim_cur;
+    if (limit.rlim_cur == RLIM_INFINITY) {
+        wf_found(d, name, WF_LEVEL_OK, "no limit");
+    } else if (has >= need) {
+        wf_found(d, name, WF_LEVEL_OK, "%s", text(has, a));
+    } else {
+        wf_found(d, name, level, "%s, %s are needed", text(has, a), text(need, b));
+        wf_fix(d, "%s", fix);
     }
-    wf_found(d, name, level, "%.0f%s, %.0f%s are needed", (double)limit.rlim_cur, unit,
-             need, unit);
-    wf_fix(d, "%s", fix);
 }
 
 static int is_folder(const char *path)
@@ -283,14 +301,19 @@ void wf_doctor_memory(wf_doctor *d)
 {
     int infiniband = is_folder("/sys/class/infiniband");
     check_memory(d);
-    check_limit(d, RLIMIT_NOFILE, "open files", 64 + 16.0 * d->ranks, "",
+    check_limit(d, RLIMIT_NOFILE, "open files", 64 + 16.0 * d->ranks, count_text,
                 WF_LEVEL_BREAKS, "ulimit -n 4096");
     if (infiniband)
         check_limit(
-            d, RLIMIT_MEMLOCK, "locked memory", 1 << 30, " bytes", WF_LEVEL_BREAKS,
+            d, RLIMIT_MEMLOCK, "locked memory", 1 << 30, size_text, WF_LEVEL_BREAKS,
             "InfiniBand registers buffers: ulimit -l unlimited, or limits.conf");
     else
-        check_limit(d, RLIMIT_MEMLOCK, "locked memory", 0, " bytes", WF_LEVEL_NOTE, "");
+        check_limit(d, RLIMIT_MEMLOCK, "locked memory", 0, size_text, WF_LEVEL_NOTE,
+                    "");
+    /* a process maps libraries once, a work area and buffers for every thread */
+    check_limit(d, RLIMIT_AS, "address space",
+                (1 + 0.1875 * d->ranks * d->threads) * (1 << 30), size_text,
+                WF_LEVEL_BREAKS, "ulimit -v unlimited");
     check_temp(d);
 }
 
@@ -324,8 +347,9 @@ static void check_left_over(wf_doctor *d)
 
 void wf_doctor_shm(wf_doctor *d)
 {
-    const double mib = 1024 * 1024, need = 16 * mib * d->ranks;
+    const double need = 16.0 * 1024 * 1024 * d->ranks;
     struct statvfs fs;
+    char a[24], b[24];
     if (statvfs("/dev/shm", &fs)) {
         wf_found(d, "shared memory", WF_LEVEL_BREAKS, "/dev/shm is missing");
         wf_fix(d, "mount -t tmpfs tmpfs /dev/shm, or one process without MPI (weft "
@@ -335,13 +359,12 @@ void wf_doctor_shm(wf_doctor *d)
     double free_bytes = (double)fs.f_bavail * (double)fs.f_frsize;
     if (free_bytes < need) {
         wf_found(d, "shared memory", WF_LEVEL_BREAKS,
-                 "/dev/shm has %.4g MiB free, %d ranks under MPI need about %.4g (bus "
-                 "error)",
-                 free_bytes / mib, d->ranks, need / mib);
+                 "/dev/shm has %s free, %d ranks under MPI need about %s (bus error)",
+                 size_text(free_bytes, a), d->ranks, size_text(need, b));
         wf_fix(d, "docker run --shm-size=1g, or mount -o remount,size=1g /dev/shm");
     } else {
-        wf_found(d, "shared memory", WF_LEVEL_OK, "/dev/shm has %.4g MiB free",
-                 free_bytes / mib);
+        wf_found(d, "shared memory", WF_LEVEL_OK, "/dev/shm has %s free",
+                 size_text(free_bytes, a));
     }
     check_left_over(d);
 }

@@ -6,10 +6,12 @@
  * thread itself: it is told once to use none, and a product is cut over the OpenMP threads
  * of its rank here. Each element of C is the work of one thread, whatever their number.
  */
+#define _DEFAULT_SOURCE
 #include <cblas.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "base/error.h"
 #include "kernel/blas/blas.h"
@@ -92,6 +94,23 @@ weft_status wf_blas_gemm(weft_kctx *k, const weft_gemm *g)
     return WEFT_OK;
 }
 
+/* OpenBLAS takes a work area for every thread that calls it. Where the system has none to
+ * give, it asks again and again and never returns: so ask first. */
+static weft_status check_work_area(int threads)
+{
+    enum { MIB_A_THREAD = 128 };
+    const size_t bytes = (size_t)threads * MIB_A_THREAD << 20;
+    void *area = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (area == MAP_FAILED)
+        return WF_FAIL(WEFT_E_NOMEM,
+                       "out of memory: OpenBLAS needs %d MiB for each of %d threads; "
+                       "a higher ulimit -v or --backend ref is needed",
+                       MIB_A_THREAD, threads);
+    munmap(area, bytes);
+    return WEFT_OK;
+}
+
 weft_status wf_blas_install(weft_kctx *k)
 {
     static const wf_kernels straight = {.gemm = wf_blas_gemm};
@@ -100,6 +119,7 @@ weft_status wf_blas_install(weft_kctx *k)
         [WEFT_F64] = &straight, [WEFT_F32] = &straight, [WEFT_BF16] = &widened};
     static pthread_once_t once = PTHREAD_ONCE_INIT;
     char version[16] = "";
+    WF_TRY(check_work_area(k->threads));
     pthread_once(&once, set_one_thread);
     wf_kernels_overlay(k, over);
     sscanf(openblas_get_config(), "OpenBLAS %15s", version);
