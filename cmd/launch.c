@@ -29,12 +29,22 @@ static void on_signal(int sig)
     caught = sig;
 }
 
-void wf_catch_signals(void)
+static void handle_signals(void (*handler)(int))
 {
-    struct sigaction a = {.sa_handler = on_signal};
+    struct sigaction a = {.sa_handler = handler};
     sigemptyset(&a.sa_mask);
     sigaction(SIGINT, &a, NULL);
     sigaction(SIGTERM, &a, NULL);
+}
+
+void wf_catch_signals(void)
+{
+    handle_signals(on_signal);
+}
+
+void wf_let_signals_end(void)
+{
+    handle_signals(SIG_DFL);
 }
 
 int wf_signalled(void)
@@ -174,8 +184,10 @@ int wf_job_run(wf_job *job, int n, weft_status (*rank)(weft_comm *comm, void *ct
     o.yield = sysconf(_SC_NPROCESSORS_ONLN) < n;
     weft_status st = weft_loop_run(n, &o, rank, ctx);
     if (st == WEFT_OK) return WF_EXIT_OK;
+    job->hung = st == WEFT_E_TIMEOUT;
     wf_cmd_fail(job->command, st);
-    return st == WEFT_E_INVALID || st == WEFT_E_IO ? WF_EXIT_USAGE : WF_EXIT_FAULT;
+    /* Files were opened before: one that fails now is a fault of the machine. */
+    return st == WEFT_E_INVALID ? WF_EXIT_USAGE : WF_EXIT_FAULT;
 }
 
 int wf_job_speaks(const wf_job *job)
@@ -187,4 +199,7 @@ void wf_job_close(wf_job *job)
 {
     weft_comm_destroy(job->world);
     job->world = NULL;
+    if (!job->hung) return;
+    fflush(stdout);
+    _exit(WF_EXIT_FAULT);
 }

@@ -12,6 +12,7 @@ typedef struct wf_job {
     double timeout_s;
     const char *status_dir;
     weft_comm *world; /* MPI: open between wf_job_open and wf_job_run */
+    int hung;         /* a rank thread may still run */
 } wf_job;
 
 /* Option rows that every job has: --comm, --timeout, --status-dir. */
@@ -36,9 +37,13 @@ void wf_job_calm(char **argv);
 
 /* Is this the process that may write to stdout? */
 int wf_job_speaks(const wf_job *job);
+/* The last call of a command. After a rank that hung it ends the program, with status 3:
+ * the libraries' own exit handlers are not for threads that are still inside them. */
 void wf_job_close(wf_job *job);
 
 /* SIGINT and SIGTERM ask for a clean end; 1 once one has come. */
 void wf_catch_signals(void);
 int wf_signalled(void);
+/* From here on they end the process at once: nothing is left to be kept whole. */
+void wf_let_signals_end(void);
 #endif

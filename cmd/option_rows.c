@@ -213,13 +213,18 @@ static weft_status set_row(const wf_option *r, const char *label, const char *te
     return WF_FAIL(WEFT_E_INVALID, "%s has an unknown type", label);
 }
 
-weft_status wf_item_set(wf_item *it, const wf_assignment *a)
+static weft_status set_item(const wf_item *it, const char *text)
 {
     char label[80];
     wf_item_label(it, label);
-    weft_status st = it->row ? set_row(it->row, label, a->text)
-                             : wf_field_set(it->table, it->object,
-                                            it->table->field[it->field].name, a->text);
+    if (!*text) return WF_FAIL(WEFT_E_INVALID, "%s: a value is missing", label);
+    if (it->row) return set_row(it->row, label, text);
+    return wf_field_set(it->table, it->object, it->table->field[it->field].name, text);
+}
+
+weft_status wf_item_set(wf_item *it, const wf_assignment *a)
+{
+    weft_status st = set_item(it, a->text);
     if (st != WEFT_OK && a->where)
         return WF_FAIL(st, "%s: %s", a->where, weft_status_message());
     it->given = 1;
@@ -242,6 +247,47 @@ weft_status wf_assign(wf_arg_store *s, int item, const char *text, const char *w
 
 /* ---- printing ------------------------------------------------------------------- */
 
+/* Is a number outside what the option takes? That is how "not given" is held: as a default
+ * to show, or in a run file, it would be refused. */
+static int outside(double x, double min, double max)
+{
+    return (min != 0 || max != 0) && !(x >= min && x <= max);
+}
+
+static int row_not_given(const wf_option *r)
+{
+    switch (r->type) {
+    case WF_OPT_INT: return outside(*(int *)r->out, r->min, r->max);
+    case WF_OPT_COUNT: return outside((double)*(int64_t *)r->out, r->min, r->max);
+    case WF_OPT_NUMBER: return outside(*(double *)r->out, r->min, r->max);
+    default: return 0;
+    }
+}
+
+static int field_not_given(const wf_item *it)
+{
+    const wf_field *f = &it->table->field[it->field];
+    const char *at = (const char *)it->object + f->offset;
+    int32_t i32;
+    int64_t i64;
+    double f64;
+
+    if (!f->size) return 0;
+    switch (f->type) {
+    case WF_I32: memcpy(&i32, at, sizeof i32); return outside(i32, f->min, f->max);
+    case WF_I64:
+        memcpy(&i64, at, sizeof i64);
+        return outside((double)i64, f->min, f->max);
+    case WF_F64: memcpy(&f64, at, sizeof f64); return outside(f64, f->min, f->max);
+    default: return 0;
+    }
+}
+
+static int not_given(const wf_item *it)
+{
+    return it->row ? row_not_given(it->row) : field_not_given(it);
+}
+
 static const char *row_text(const wf_item *it)
 {
     const wf_option *r = it->row;
@@ -254,6 +300,7 @@ void wf_item_print(const wf_item *it, weft_writer *out)
 {
     char buf[32];
     const wf_option *r = it->row;
+    if (not_given(it)) return;
     if (!r) {
         wf_field_print(it->table, it->field, it->object, out);
         return;
@@ -310,6 +357,7 @@ void wf_item_put_json(const wf_item *it, wf_json *j)
     for (; it->flag[n]; n++)
         key[n] = it->flag[n] == '-' ? '_' : it->flag[n];
     key[n] = 0;
+    if (not_given(it)) return;
     if (it->row)
         put_row_json(it, key, j);
     else

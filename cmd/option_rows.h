@@ -51,9 +51,11 @@ const char *wf_item_label(const wf_item *it, char *buf);
  * key. */
 weft_status wf_item_set(wf_item *it, const wf_assignment *a);
 
-/* The default for --help: what the variable holds; nothing for 0, off and "". */
+/* The default for --help: what the variable holds; nothing for off, "" and a number that
+ * the option itself does not take. */
 void wf_item_print(const wf_item *it, weft_writer *out);
-/* The same as a member of an open JSON object; nothing for options without a value. */
+/* The same as a member of an open JSON object; nothing for options without a value or
+ * with one that would be refused. */
 void wf_item_put_json(const wf_item *it, wf_json *j);
 
 /* Read a JSON run file into assignments. */

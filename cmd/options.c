@@ -164,6 +164,7 @@ static weft_status take(wf_arg_store *s, int val, char *arg)
     if (val == HELP) return s->help = 1, WEFT_OK;
     if (val == PRINT_CONFIG) return s->print_config = 1, WEFT_OK;
     if (val == CONFIG) {
+        if (!*arg) return WF_FAIL(WEFT_E_INVALID, "--config: a value is missing");
         WF_TRY(wf_assign(s, -1, arg, NULL));
         s->config = s->set[s->n_set - 1].text;
         return WEFT_OK;
@@ -209,6 +210,15 @@ static weft_status read_line(const wf_command_line *line, wf_arg_store *s,
 
 /* ---- all of it ------------------------------------------------------------------ */
 
+/* Does the command line give a list? Its entries take the place of the run file's. */
+static int replaced(const wf_arg_store *s, int64_t n_line, int item)
+{
+    const wf_option *row = s->item[item].row;
+    for (int64_t k = 0; row && row->type == WF_OPT_LIST && k < n_line; k++)
+        if (s->set[k].item == item) return 1;
+    return 0;
+}
+
 /* The run file's assignments stand after those of the command line: apply them
  * first. */
 static weft_status apply(wf_arg_store *s, int64_t n_line)
@@ -216,7 +226,8 @@ static weft_status apply(wf_arg_store *s, int64_t n_line)
     for (int64_t k = 0; k < s->n_set; k++) {
         int64_t n_file = s->n_set - n_line;
         const wf_assignment *a = &s->set[k < n_file ? n_line + k : k - n_file];
-        if (a->item >= 0) WF_TRY(wf_item_set(&s->item[a->item], a));
+        if (a->item < 0 || (k < n_file && replaced(s, n_line, a->item))) continue;
+        WF_TRY(wf_item_set(&s->item[a->item], a));
     }
     return WEFT_OK;
 }

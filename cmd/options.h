@@ -38,7 +38,8 @@ typedef enum wf_option_type {
     WF_OPT_COUNT,  /* int64_t; units as base/num.h: 7B, 80GiB                    */
     WF_OPT_NUMBER, /* double, finite; units as base/num.h                        */
     WF_OPT_CHOICE, /* const char *: one of the words of `choices`, nearest named */
-    WF_OPT_LIST,   /* wf_list: may be given more than once, all are kept         */
+    WF_OPT_LIST,   /* wf_list: may be given more than once, all are kept; those of the
+                      command line replace those of the run file                 */
     WF_OPT_SET     /* calls set(out, name, text)                                 */
 } wf_option_type;
 

@@ -28,9 +28,10 @@ weft_writer wf_stderr_writer(void)
 
 int wf_stdout_finish(const char *command, int exit_code)
 {
+    errno = 0; /* an earlier write may be what failed: its reason is gone */
     if (!fflush(stdout) && !ferror(stdout)) return exit_code;
-    fprintf(stderr, "weft %s: the output could not be written: %s\n", command,
-            strerror(errno));
+    fprintf(stderr, "weft %s: the output could not be written%s%s\n", command,
+            errno ? ": " : "", errno ? strerror(errno) : "");
     return 3;
 }
 

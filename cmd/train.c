@@ -3,8 +3,10 @@
 #define _POSIX_C_SOURCE 200809L
 #include "cmd/train.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/error.h"
@@ -50,9 +52,11 @@ static weft_status check_numbers(const wf_train *t)
         return WF_FAIL(WEFT_E_INVALID,
                        "--adam-beta1 %g and --adam-beta2 %g must be below 1", c->beta1,
                        c->beta2);
-    if (t->sample > 0 && (!t->prompt[0] || t->cfg.arch.vocab < 256))
+    if (t->sample > 0 && t->cfg.arch.vocab < 256)
         return WF_FAIL(WEFT_E_INVALID,
-                       "--sample needs a --prompt and a byte vocabulary (--vocab 256)");
+                       "--sample continues bytes: a --model with vocab=256 or more is "
+                       "needed, found %lld",
+                       (long long)t->cfg.arch.vocab);
     return WEFT_OK;
 }
 
@@ -90,24 +94,72 @@ static weft_status resolve(wf_train *t)
     WF_TRY(weft_layout_resolve(l, t->world_given, &t->derived));
     if (!l->global_batch) l->global_batch = l->micro_batch * l->dp * 4 * l->pp;
     WF_TRY(weft_layout_check(l, &c->arch));
-    if (c->lr.decay_iters == 0) c->lr.decay_iters = t->iters;
+    if (c->lr.decay_iters == 0) c->lr.decay_iters = t->iters > 0 ? t->iters : 1;
     c->backend = backend_of(t->backend);
     c->optimizer = !strcmp(t->optimizer, "sgd") ? WEFT_SGD : WEFT_ADAMW;
     c->seed = (uint64_t)t->seed;
     c->threads = threads_of(t);
-    WF_TRY(check_numbers(t));
-    return check_memory(t);
+    return check_numbers(t);
+}
+
+/* What a run leaves behind is tried before the first step, not after the last. */
+static weft_status check_trace_dir(const wf_train *t)
+{
+    struct stat at;
+    int made = !mkdir(t->trace_dir, 0777) || errno == EEXIST;
+
+    if (made && !stat(t->trace_dir, &at) && !S_ISDIR(at.st_mode)) {
+        errno = ENOTDIR;
+        made = 0;
+    }
+    if (made && !access(t->trace_dir, W_OK | X_OK)) return WEFT_OK;
+    return WF_FAIL(WEFT_E_IO, "--trace %s: cannot write there: %s", t->trace_dir,
+                   strerror(errno));
+}
+
+/* The log replaces what its file held. */
+static weft_status check_log_file(const wf_train *t)
+{
+    struct stat log, data;
+
+    if (stat(t->log_path, &log)) return WEFT_OK;
+    for (int i = 0; i < t->files.n; i++)
+        if (!stat(t->files.item[i], &data) && data.st_dev == log.st_dev &&
+            data.st_ino == log.st_ino)
+            return WF_FAIL(WEFT_E_INVALID,
+                           "--log %s is the file of --data %s and would replace it",
+                           t->log_path, t->files.item[i]);
+    return WEFT_OK;
+}
+
+static weft_status open_outputs(wf_train *t)
+{
+    if (t->trace_dir) WF_TRY(check_trace_dir(t));
+    if (!t->log_path) return WEFT_OK;
+    WF_TRY(check_log_file(t));
+    return weft_log_open(t->log_path, &t->log);
 }
 
 /* The trace keeps the last steps of a run: one half predicts the other. */
 enum { TRACE_STEPS = 40 };
 
+static weft_status plan_trace(wf_train *t)
+{
+    t->cfg.trace = t->compare || t->trace_dir;
+    t->cfg.trace_from = t->iters > TRACE_STEPS ? t->iters - TRACE_STEPS : 0;
+    if (!t->cfg.trace || t->iters >= 2) return WEFT_OK;
+    return WF_FAIL(WEFT_E_INVALID,
+                   "%s: --train-iters %lld: at least 2 are needed, one to predict the "
+                   "other from",
+                   t->compare ? "--compare" : "--trace", (long long)t->iters);
+}
+
 static weft_status prepare(wf_train *t)
 {
     WF_TRY(resolve(t));
-    t->cfg.trace = t->compare || t->trace_dir;
-    t->cfg.trace_from = t->iters > TRACE_STEPS ? t->iters - TRACE_STEPS : 0;
+    WF_TRY(plan_trace(t));
     if (t->dry_run) return WEFT_OK;
+    WF_TRY(check_memory(t));
     WF_TRY(read_data(t));
     if (t->verify_steps > 0) {
         t->check = t->cfg;
@@ -117,9 +169,7 @@ static weft_status prepare(wf_train *t)
         t->check.lr = (weft_lr){.lr = 0.1, .min_lr = 0.1, .style = WEFT_DECAY_CONSTANT};
         WF_TRY(weft_reference_create(&t->check, t->data, t->verify_steps, &t->ref));
     }
-    if (t->log_path && wf_job_speaks(&t->job))
-        WF_TRY(weft_log_open(t->log_path, &t->log));
-    return WEFT_OK;
+    return wf_job_speaks(&t->job) ? open_outputs(t) : WEFT_OK;
 }
 
 static int finish(wf_train *t, int rc)
@@ -272,7 +322,12 @@ int wf_cmd_train(int argc, char **argv)
         .usage = "--data FILE [--tp T --pp P --dp D ...]",
         .about =
             "Trains a GPT-2-shaped model split over tensor, pipeline and data parallel "
-            "ranks: threads of\nthis process, or the processes of mpirun or srun.",
+            "ranks: threads of\nthis process, or the processes of mpirun or srun. A "
+            "degree "
+            "that is not given is\n1, or follows from the number of processes; "
+            "--global-batch is then 4 micro-batches a stage\nof each replica, and "
+            "--seq all "
+            "positions of the model.",
         .examples = "  weft train --data notes.txt --tp 2 --pp 2 --dp 2 --compare\n"
                     "  mpirun -n 8 weft train --data notes.txt --tp 2 --pp 2\n"
                     "  weft train --model gpt2 --pp 4 --global-batch 64 --dry-run\n",

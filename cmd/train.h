@@ -46,6 +46,7 @@ void wf_train_sample(const wf_train *t, const int32_t *tokens, int64_t n_prompt,
                      int64_t n);
 
 /* train_compare.c: the measured timeline beside the predicted one */
+int wf_train_recorded(const wf_train *t, const weft_trace *all); /* steps in it */
 weft_status wf_train_compare(const wf_train *t, const weft_engine *e,
                              const weft_trace *all);
 weft_status wf_train_write_traces(const wf_train *t, const weft_engine *e,

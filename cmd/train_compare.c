@@ -4,7 +4,6 @@
  * with is the second half. */
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <weft/draw.h>
 #include <weft/run/measure.h>
 #include <weft/sim.h>
@@ -50,26 +49,26 @@ static weft_status predict(const weft_engine *e, halves *h)
     return weft_pipeline_step(&h->second, h->second.last_step, &h->measured);
 }
 
+int wf_train_recorded(const wf_train *t, const weft_trace *all)
+{
+    int64_t end = t->cfg.trace_from;
+
+    for (int64_t i = 0; i < all->n; i++)
+        if (all->entry[i].step >= end) end = all->entry[i].step + 1;
+    return (int)(end - t->cfg.trace_from);
+}
+
 static weft_status fill(const wf_train *t, const weft_engine *e, const weft_trace *all,
                         halves *h)
 {
-    int64_t last = -1;
+    int from = (int)t->cfg.trace_from, n = wf_train_recorded(t, all);
 
-    for (int64_t i = 0; i < all->n; i++)
-        if (all->entry[i].step > last) last = all->entry[i].step;
-    int from = (int)t->cfg.trace_from, n = (int)(last + 1 - from);
-    if (n < 2)
-        return WF_FAIL(
-            WEFT_E_INVALID,
-            "--compare needs at least 2 recorded steps, one half to measure and one to "
-            "predict; found %d",
-            n);
     WF_TRY(pipeline_ranks(e, &h->ranks));
     h->first = (weft_pipeline_slice){all, weft_engine_schedule(e), h->ranks, from,
                                      from + n / 2 - 1};
     h->second = h->first;
     h->second.first_step = from + n / 2;
-    h->second.last_step = (int)last;
+    h->second.last_step = from + n - 1;
     return predict(e, h);
 }
 
@@ -130,7 +129,6 @@ weft_status wf_train_write_traces(const wf_train *t, const weft_engine *e,
 {
     halves h = {0};
 
-    mkdir(t->trace_dir, 0777); /* may exist; opening the file tells otherwise */
     WF_TRY(write_trace(t->trace_dir, "measured.json", all));
     weft_status st = fill(t, e, all, &h);
     if (st == WEFT_OK)

@@ -14,8 +14,9 @@ typedef struct rank {
     weft_comm *comm;
     weft_group *world;
     weft_engine *e;
-    int first;   /* rank 0 */
-    double peak; /* FLOP/s of all ranks at once, measured */
+    int first;     /* rank 0 */
+    int cut_short; /* a signal came before the last step */
+    double peak;   /* FLOP/s of all ranks at once, measured */
     double start_s;
 } rank;
 
@@ -103,9 +104,10 @@ static weft_status one_step(rank *r, int *stop)
 
     WF_TRY(weft_engine_step(r->e, &s));
     memory = (double)weft_arena_peak_total(weft_engine_arena(r->e));
-    WF_TRY(over_world(r, &asked, WEFT_MAX)); /* all stop after the same step */
+    WF_TRY(over_world(r, &asked, WEFT_MAX)); /* of any rank: all stop after this step */
     WF_TRY(over_world(r, &memory, WEFT_MAX));
     *stop = asked > 0 || s.step + 1 == t->iters;
+    r->cut_short = asked > 0 && s.step + 1 < t->iters;
     if (t->eval_iters > 0 && (due(t->eval_interval, s.step, t->iters) || *stop))
         WF_TRY(held_out(r, &loss));
     return report_step(r, &s, loss, (int64_t)memory);
@@ -118,7 +120,7 @@ static weft_status run_steps(rank *r)
     r->start_s = weft_now_s();
     while (!stop)
         WF_TRY(one_step(r, &stop));
-    if (r->first && wf_signalled())
+    if (r->first && r->cut_short)
         fprintf(stderr, "weft train: stopped by a signal after a whole step\n");
     return WEFT_OK;
 }
@@ -130,6 +132,7 @@ static weft_status sample(rank *r)
     int32_t *tokens = NULL;
 
     if (t->sample == 0) return WEFT_OK;
+    if (r->first) wf_let_signals_end();
     WF_TRY(WF_ALLOC(n, &tokens));
     for (int64_t i = 0; i < n_prompt; i++)
         tokens[i] = (unsigned char)t->prompt[i];
@@ -147,9 +150,13 @@ static weft_status show_traces(rank *r)
 
     if (!r->t->cfg.trace) return WEFT_OK;
     WF_TRY(weft_engine_gather_trace(r->e, &all));
-    if (r->first && r->t->compare) st = wf_train_compare(r->t, r->e, &all);
-    if (st == WEFT_OK && r->first && r->t->trace_dir)
-        st = wf_train_write_traces(r->t, r->e, &all);
+    if (r->first && r->cut_short && wf_train_recorded(r->t, &all) < 2) {
+        wf_cmd_note("train", "stopped before two steps were recorded: no timelines");
+    } else if (r->first) {
+        if (r->t->compare) st = wf_train_compare(r->t, r->e, &all);
+        if (st == WEFT_OK && r->t->trace_dir)
+            st = wf_train_write_traces(r->t, r->e, &all);
+    }
     weft_trace_clear(&all);
     return st;
 }

@@ -31,7 +31,8 @@ static void rank_row(const wf_train *t, const weft_mesh *mesh,
         int64_t first, count;
         weft_layout_stage_layers(l, &t->cfg.arch, weft_schedule_stage(shape, pp, v),
                                  &first, &count);
-        printf(" %lld-%lld", (long long)first, (long long)(first + count - 1));
+        printf(" %lld", (long long)first);
+        if (count > 1) printf("-%lld", (long long)(first + count - 1));
     }
     printf("  %lld parameters, %.1f MB (params %.1f, grads %.1f, optimizer %.1f)\n",
            (long long)b.n_params, (double)(b.params + b.grads + b.optimizer) / 1e6,

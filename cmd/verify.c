@@ -137,9 +137,9 @@ static void print_one(const run *r)
     }
     print_rows(&r->report);
     weft_layout_write_text(&r->cfg.layout, &out);
-    printf(": %s the unsplit run; largest difference %.3g of what is allowed, at %s\n",
+    printf(": %s the unsplit run; largest difference %.3g of what is allowed%s%s\n",
            r->report.equal ? "equal to" : "DIFFERS from", r->report.worst,
-           r->report.worst_at);
+           *r->report.worst_at ? ", at " : "", r->report.worst_at);
 }
 
 /* Reference runs by global batch, made when first needed. */

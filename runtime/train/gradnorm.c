@@ -80,5 +80,5 @@ weft_status wf_report_not_finite(weft_engine *e, double loss)
         WEFT_E_NUMERIC,
         "step %lld: the gradient of %s is not finite on rank %d (loss %g); nothing "
         "was updated",
-        (long long)e->step, t.name, (int)(at % world), loss);
+        (long long)e->step, t.name, (int)(at % world), isnan(loss) ? fabs(loss) : loss);
 }

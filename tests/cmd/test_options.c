@@ -48,6 +48,9 @@ static void values_are_demanded_and_judged(void **state)
     refuses(2, "--tp: 'x'", "mesh --tp x");
     refuses(2, "--tp: 1.5 is not a whole number", "mesh --tp 1.5");
     refuses(2, "--tp: a value is missing", "mesh --tp ''");
+    refuses(2, "--svg: a value is missing", "schedule 1f1b -p 2 -m 2 --svg=");
+    refuses(2, "--order: a value is missing", "mesh --order ''");
+    refuses(2, "--config: a value is missing", "mesh --config=");
     refuses(2, "does not fit 64 bits", "mesh --tp 99999999999999999999999");
     refuses(2, "--tp 4294967296 is beyond 2147483647", "mesh --tp 4294967296");
     refuses(2, "did you mean slot?", "mesh --map-by slt --gpus-per-node 2");
@@ -123,6 +126,21 @@ static void the_printed_configuration_reads_back_to_itself(void **state)
     done(&b);
 }
 
+/* What was not given stays so: --gpus-per-node 0 or --rank -1 would be refused. */
+static void options_that_were_not_given_are_not_in_it(void **state)
+{
+    result a = weft("mesh --tp 2 --print-config");
+    write_text("mesh.json", a.out);
+    result b = weft("mesh --config mesh.json --print-config");
+    assert_string_equal(a.out, b.out);
+    assert_string_equal(b.err, "");
+    done(&a);
+    done(&b);
+    a = weft("mesh --help");
+    assert_null(strstr(a.out, "[-1]"));
+    done(&a);
+}
+
 static void bad_run_files_are_named_with_line_or_key(void **state)
 {
     write_text("bad.json", "{\"tp\": 4,\n \"pp\" 2}");
@@ -162,6 +180,7 @@ const struct CMUnitTest option_tests[] = {
     cmocka_unit_test(on_off_flags_can_be_switched_off),
     cmocka_unit_test(a_run_file_gives_flags_and_the_command_line_overrides_it),
     cmocka_unit_test(the_printed_configuration_reads_back_to_itself),
+    cmocka_unit_test(options_that_were_not_given_are_not_in_it),
     cmocka_unit_test(bad_run_files_are_named_with_line_or_key),
     cmocka_unit_test(output_that_cannot_be_written_is_a_fault),
 };

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What weft train says before, beside and after its steps; the steps themselves are tested
+ * in tests/train. */
+#define _POSIX_C_SOURCE 200809L
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cmd/test_cmd.h"
+
+#define SMALL                                                                          \
+    "train --comm loop --model layers=2,hidden=16,heads=2,vocab=256,positions=16 "     \
+    "--threads 1 "
+
+static void write_book(void)
+{
+    char text[2048];
+    for (int i = 0; i < (int)sizeof text - 1; i++)
+        text[i] = "A sentence of words. "[i % 21];
+    text[sizeof text - 1] = 0;
+    write_text("book.txt", text);
+}
+
+static void accepts(const char *part, const char *words)
+{
+    result r = weft("%s", words);
+    if (r.rc) fail_msg("weft %s: status %d: %s", words, r.rc, r.err);
+    if (!strstr(r.out, part)) fail_msg("weft %s: no \"%s\" in %s", words, part, r.out);
+    done(&r);
+}
+
+/* A plan is for machines that are not this one. */
+static void a_dry_run_asks_nothing_of_this_machine(void **state)
+{
+    accepts("dp=1024", "train --comm loop --model gpt2-xl --dp 1024 --dry-run");
+    accepts("layers 0 4 8 ", "train --comm loop --model gpt2 --pp 4 --vpp 3 --dry-run "
+                             "--schedule interleaved");
+    write_book();
+    refuses(2, "this machine has",
+            "train --comm loop --model gpt2-xl --dp 1024 --data book.txt");
+}
+
+static void what_would_be_written_is_tried_first(void **state)
+{
+    write_book();
+    refuses(2, "--trace book.txt: cannot write there: Not a directory",
+            SMALL "--data book.txt --trace book.txt");
+    refuses(2, "--trace no/where: cannot write there",
+            SMALL "--data book.txt --trace no/where");
+    refuses(2, "--compare: --train-iters 1: at least 2",
+            SMALL "--data book.txt --train-iters 1 --compare");
+    refuses(2, "--trace: --train-iters 1: at least 2",
+            SMALL "--data book.txt --train-iters 1 --trace t");
+}
+
+static void the_log_does_not_replace_the_data(void **state)
+{
+    write_book();
+    char *before = read_text("book.txt");
+    refuses(2, "--log ./book.txt is the file of --data book.txt",
+            SMALL "--data book.txt --log ./book.txt");
+    assert_int_equal(system("ln -s book.txt link.jsonl"), 0);
+    refuses(2, "--log link.jsonl is the file of --data book.txt",
+            SMALL "--data book.txt --log link.jsonl");
+    char *after = read_text("book.txt");
+    assert_string_equal(before, after);
+    free(before);
+    free(after);
+}
+
+static void the_data_of_the_command_line_replaces_that_of_the_run_file(void **state)
+{
+    write_text("train.json", "{\"data\": [\"a\", \"b\"]}");
+    json_t *j = weft_json("train --config train.json --print-config");
+    assert_int_equal(json_array_size(json_object_get(j, "data")), 2);
+    json_decref(j);
+    j = weft_json("train --data c --config train.json --print-config");
+    const json_t *data = json_object_get(j, "data");
+    assert_int_equal(json_array_size(data), 1);
+    assert_string_equal(json_string_value(json_array_get(data, 0)), "c");
+    json_decref(j);
+}
+
+static void the_printed_configuration_is_a_run_file(void **state)
+{
+    result a = weft("train --data a --pp 2 --print-config");
+    write_text("train.json", a.out);
+    result b = weft("train --config train.json --print-config");
+    assert_string_equal(a.out, b.out);
+    done(&a);
+    done(&b);
+    accepts("pp=2", "train --config train.json --comm loop --dry-run");
+}
+
+static void no_step_at_all_is_a_run(void **state)
+{
+    write_book();
+    accepts("equal within", SMALL "--data book.txt --train-iters 0 --verify 1 --tp 2");
+}
+
+/* Stopped by a signal before any step was recorded, a run still ends well. */
+static void a_signal_ends_a_run_after_a_whole_step(void **state)
+{
+    write_book();
+    write_text(
+        "stop.sh", WEFT_PROGRAM
+        " " SMALL
+        "--data book.txt --train-iters 100000000 --log log.jsonl --log-interval 0 "
+        "--tp 2 --trace t --compare >out 2>err &\n"
+        "p=$!\n"
+        "for i in $(seq 600); do\n"
+        "  grep -q '\"step\":2' log.jsonl 2>/dev/null && break\n"
+        "  sleep 0.1\n"
+        "done\n"
+        "kill -TERM $p\n"
+        "wait $p\n"
+        "echo $? >rc\n");
+    assert_int_equal(system("sh stop.sh"), 0);
+    char *rc = read_text("rc"), *err = read_text("err"), *log = read_text("log.jsonl");
+    assert_string_equal(err,
+                        "weft train: stopped by a signal after a whole step\n"
+                        "weft train: note: stopped before two steps were recorded: no "
+                        "timelines\n");
+    assert_string_equal(rc, "0\n");
+    assert_int_equal(log[strlen(log) - 1], '\n');
+    assert_non_null(strstr(log, "held_out_loss"));
+    free(rc);
+    free(err);
+    free(log);
+}
+
+const struct CMUnitTest train_tests[] = {
+    cmocka_unit_test(a_dry_run_asks_nothing_of_this_machine),
+    cmocka_unit_test(what_would_be_written_is_tried_first),
+    cmocka_unit_test(the_log_does_not_replace_the_data),
+    cmocka_unit_test(the_data_of_the_command_line_replaces_that_of_the_run_file),
+    cmocka_unit_test(the_printed_configuration_is_a_run_file),
+    cmocka_unit_test(no_step_at_all_is_a_run),
+    cmocka_unit_test(a_signal_ends_a_run_after_a_whole_step),
+};
+const int n_train_tests = sizeof train_tests / sizeof *train_tests;
