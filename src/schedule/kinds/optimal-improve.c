@@ -36,12 +36,9 @@ typedef struct move {
     int64_t from, to;
 } move;
 
-static uint32_t random_below(improver *a, uint64_t n)
+static uint32_t random_below(improver *a, int64_t n)
 {
-    a->seed ^= a->seed << 13;
-    a->seed ^= a->seed >> 7;
-    a->seed ^= a->seed << 17;
-    return (uint32_t)((a->seed >> 16) % n);
+    return wf_random_below(&a->seed, (uint32_t)n);
 }
 
 static double random_unit(improver *a)
@@ -114,9 +111,9 @@ static void find_path(improver *a)
 /* A move of an op of a block: out of it on either side, or one step. */
 static move pick(improver *a)
 {
-    const block *b = &a->path[random_below(a, (uint64_t)a->n_path)];
+    const block *b = &a->path[random_below(a, a->n_path)];
     int64_t n = b->last - b->first + 1, len = a->x->len;
-    int64_t from = b->first + random_below(a, (uint64_t)n), to;
+    int64_t from = b->first + random_below(a, n), to;
     switch (random_below(a, 6)) {
     case 0: to = b->first; break;
     case 1: to = b->last; break;
@@ -188,9 +185,11 @@ static double mean_time(const wf_problem *x)
 static void improve(improver *a, int64_t tries, double bound)
 {
     const wf_problem *x = a->x;
-    double warm = 0.25 * mean_time(x);
+    static const double warmth[ROUNDS] = {1, 2, 0.5, 0.25};
     int64_t each = tries / ROUNDS;
     for (int round = 0; round < ROUNDS; round++) {
+        int is_short = each < 8 * x->p * x->len; /* no time to cool down from more */
+        double warm = mean_time(x) * (is_short ? 0.1 : warmth[round]);
         memcpy(a->order, a->best, (size_t)(x->p * x->len) * sizeof *a->order);
         a->at = wf_clock_run(x, a->order, &a->now);
         find_path(a);

@@ -19,6 +19,7 @@ typedef struct lister {
     wf_clock *c;
     int *order;
     double period; /* longest work of a rank for one micro-batch */
+    uint64_t seed;
 } lister;
 
 typedef struct choice {
@@ -156,27 +157,33 @@ static choice best_of(const lister *l, int r, int part, int *full)
     return best;
 }
 
-/* What the rank would do next. */
-static choice choose(const lister *l, int r)
+/* Does a rule with chance in it do otherwise this time? */
+static int is_whim(lister *l)
 {
-    const wf_problem *x = l->x;
+    return l->rule->chance && wf_random_below(&l->seed, 8) == 0;
+}
+
+/* The F or the I. */
+static choice first_of(lister *l, choice f, choice i)
+{
+    int forward = l->rule->forward ^ is_whim(l);
+    if (i.lane < 0) return f;
+    if (f.lane < 0) return i;
+    if (forward) return i.start < f.start ? i : f;
+    return i.start <= f.start + l->rule->patience * l->x->dur[f.lane] ? i : f;
+}
+
+/* What the rank would do next. */
+static choice choose(lister *l, int r)
+{
     int full = 0, w = waiting_w(l, r);
     choice f = best_of(l, r, WF_LANE_F, &full), i = best_of(l, r, WF_LANE_I, &full);
-    double now = l->c->free[r];
-    choice best = f;
-    if (i.lane >= 0) {
-        double wait = f.lane < 0         ? INFINITY
-                      : l->rule->forward ? 0
-                                         : l->rule->patience * x->dur[f.lane];
-        int first = l->rule->forward ? i.start < f.start : i.start <= f.start + wait;
-        if (first) best = i;
-    }
+    choice best = first_of(l, f, i);
     if (w < 0) return best;
-    double gap = best.start - now;
-    if (full && gap > 0) return (choice){w, now};
-    if (gap > 0 && gap >= l->rule->fill * x->dur[w] * (1 - 1e-9))
-        return (choice){w, now};
-    return best;
+    double now = l->c->free[r], gap = best.start - now;
+    double least = full ? 0 : l->rule->fill * l->x->dur[w] * (1 - 1e-9);
+    if (best.lane >= 0 && is_whim(l)) return gap > 0 ? best : (choice){w, now};
+    return gap > 0 && gap >= least ? (choice){w, now} : best;
 }
 
 static void take(lister *l, int r, choice a)
@@ -207,9 +214,9 @@ static void begin(lister *l)
 }
 
 /* Rank that starts first; -1: nobody can go on. */
-static int first_rank(const lister *l)
+static int first_rank(lister *l)
 {
-    const wf_clock *c = l->c;
+    wf_clock *c = l->c;
     int first = -1;
     for (int r = 0; r < l->x->p; r++) {
         if (c->todo[r]) { /* look again at what it would do */
@@ -225,7 +232,7 @@ static int first_rank(const lister *l)
 
 double wf_list_run(const wf_problem *x, const wf_rule *rule, wf_clock *c, int *order)
 {
-    lister l = {x, rule, c, order, 0};
+    lister l = {x, rule, c, order, 0, rule->chance};
     begin(&l);
     for (int r = 0; r < x->p; r++)
         c->todo[r] = 1;

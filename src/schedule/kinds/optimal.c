@@ -120,10 +120,12 @@ static int64_t count(const weft_schedule *q, int rank)
 /* ---- the search ----------------------------------------------------------------- */
 
 enum {
+    RULES = 5 * 3 * 2 * 2 * 2,
+    MOST_LISTS = 4000,
     LIST_WORK = 1 << 20,   /* ops that lists may place                            */
     MOST_LISTED = 1 << 22, /* ops of a schedule beyond which there are none       */
-    MOVE_WORK = 20000000,  /* ops that moves may time                             */
-    MOST_MOVES = 60000
+    MOVE_WORK = 10000000,  /* ops that moves may time                             */
+    MOST_MOVES = 150000
 };
 
 typedef struct searcher {
@@ -239,21 +241,38 @@ static void try_serial(searcher *a)
     offer(a, wf_clock_run(x, a->order, &a->clock));
 }
 
-static void try_lists(searcher *a)
+static wf_rule rule_at(int i)
 {
     static const double depth[] = {1, 0, 1.5, 2, 1.2}, fill[] = {0, 1, 0.5},
                         patience[] = {0, 0.5};
+    wf_rule rule = {.depth = depth[i % 5]};
+    rule.fill = fill[(i /= 5) % 3];
+    rule.wide = (i /= 3) % 2;
+    rule.patience = patience[(i /= 2) % 2];
+    rule.forward = (i / 2) % 2;
+    return rule;
+}
+
+static wf_rule random_rule(uint64_t *seed)
+{
+    wf_rule rule = {.depth = wf_random_below(seed, 11) / 4.0};
+    rule.fill = wf_random_below(seed, 5) / 4.0;
+    rule.wide = (int)wf_random_below(seed, 2);
+    rule.patience = wf_random_below(seed, 5) / 4.0;
+    rule.forward = wf_random_below(seed, 4) == 0;
+    rule.chance = 1 + *seed / 2;
+    return rule;
+}
+
+static void try_lists(searcher *a)
+{
     int64_t ops = a->x.p * a->x.len;
     if (ops > MOST_LISTED) return;
-    int64_t runs = 2 + LIST_WORK / ops;
-    for (int i = 0; i < 5 * 3 * 2 * 2 * 2 && i < runs && !is_done(a); i++) {
-        int j = i;
-        wf_rule rule = {.depth = depth[j % 5]};
-        rule.fill = fill[(j /= 5) % 3];
-        rule.wide = (j /= 3) % 2;
-        rule.patience = patience[(j /= 2) % 2];
-        rule.forward = (j / 2) % 2;
-        if (rule.wide && a->x.v == 1) continue;
+    int64_t runs = wf_least(MOST_LISTS, 2 + LIST_WORK / ops);
+    uint64_t seed = 0x2545f4914f6cdd1d;
+    for (int i = 0; i < runs && !is_done(a); i++) {
+        wf_rule rule = i < RULES ? rule_at(i) : random_rule(&seed);
+        if (i < RULES && rule.wide && a->x.v == 1) continue;
         offer(a, wf_list_run(&a->x, &rule, &a->clock, a->order));
     }
 }

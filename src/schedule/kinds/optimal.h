@@ -43,6 +43,15 @@ weft_status wf_problem_init(const weft_schedule *q, const weft_schedule_options 
                             wf_problem *out);
 void wf_problem_clear(wf_problem *x);
 
+/* Deterministic; *seed is not 0. */
+static inline uint32_t wf_random_below(uint64_t *seed, uint32_t n)
+{
+    *seed ^= *seed << 13;
+    *seed ^= *seed >> 7;
+    *seed ^= *seed << 17;
+    return (uint32_t)((*seed >> 16) % n);
+}
+
 /* ---- the time of an order ------------------------------------------------------- */
 
 typedef struct wf_clock {
@@ -76,6 +85,7 @@ typedef struct wf_rule {
     double fill;     /* a W is put into a wait of at least this part of it        */
     int forward;     /* of two ops that are ready, F goes before I                */
     int wide;        /* of two chunks, the one that is behind goes first          */
+    uint64_t chance; /* not 0: seed of now and then doing otherwise               */
 } wf_rule;
 
 /* Makespan of the order that it fills in; INFINITY if the rule gets stuck. */
