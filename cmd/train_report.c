@@ -31,7 +31,10 @@ static void rank_row(const wf_train *t, const weft_mesh *mesh,
         int64_t first, count;
         weft_layout_stage_layers(l, &t->cfg.arch, weft_schedule_stage(shape, pp, v),
                                  &first, &count);
-        printf(" %lld", (long long)first);
+        if (count)
+            printf(" %lld", (long long)first);
+        else
+            printf(" none");
         if (count > 1) printf("-%lld", (long long)(first + count - 1));
     }
     printf("  %lld parameters, %.1f MB (params %.1f, grads %.1f, optimizer %.1f)\n",

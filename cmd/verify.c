@@ -298,6 +298,7 @@ static weft_status prepare_one(verify *v, int world, run *r, weft_data **data)
     WF_TRY(weft_layout_resolve(l, world, NULL));
     if (!l->global_batch) l->global_batch = l->micro_batch * l->dp * 2 * l->pp;
     WF_TRY(weft_layout_check(l, &arch));
+    weft_layout_settle_stages(l, &arch);
     r->cfg.layout = *l;
     WF_TRY(weft_data_random(arch.vocab, l->seq, l->global_batch * v->steps,
                             v->ignore_every, (uint64_t)v->seed, data));

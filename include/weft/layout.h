@@ -25,10 +25,11 @@ typedef struct weft_layout {
     int64_t vocab_multiple; /**< make-vocab-size-divisible-by: padded to this * tp  */
     char schedule[16];      /**< kind                                               */
     char order[24];         /**< "tp,cp,pp,dp", fastest first                       */
+    char stage_layers[256]; /**< "even", "balanced", or what weft_stages_read() takes */
 } weft_layout;
 
 /** tp, pp, dp, global_batch and seq not given (0); cp and vpp 1, micro_batch 1, 1f1b, order
- *  tp,cp,pp,dp, vocab_multiple 128. */
+ *  tp,cp,pp,dp, vocab_multiple 128, stages of even size. */
 WEFT_API void weft_layout_defaults(weft_layout *l);
 /** Set one field by its flag name ("tp", "micro-batch", "schedule", ...) or Megatron-LM's
  *  ("micro-batch-size", ...) from text. */
@@ -55,9 +56,14 @@ WEFT_API WEFT_MUST_CHECK weft_status weft_layout_mesh(const weft_layout *l,
 /** The layout's schedule without its ops: which (pipeline rank, chunk) holds which stage. */
 WEFT_API WEFT_MUST_CHECK weft_status weft_layout_shape(const weft_layout *l,
                                                        weft_schedule *out);
-/** Layers of a stage (virtual stages: pp*vpp of them): contiguous, even. */
+/** Layers of a stage (virtual stages: pp*vpp of them, in their order): contiguous; as many
+ *  on each, balanced by the forward FLOPs of layers, embedding and output layer, or as
+ *  stage_layers states them. A stage may hold none if it says so. */
 WEFT_API void weft_layout_stage_layers(const weft_layout *l, const weft_arch *a,
                                        int stage, int64_t *first, int64_t *count);
+/** Of a checked layout: "balanced" becomes the counts that it means for this model, so that
+ *  text and JSON show them. */
+WEFT_API void weft_layout_settle_stages(weft_layout *l, const weft_arch *a);
 /** Padded vocabulary: smallest multiple of vocab_multiple*tp that holds a->vocab. */
 WEFT_API int64_t weft_layout_padded_vocab(const weft_layout *l, const weft_arch *a);
 /** Local shape of a tensor on one TP rank (padded vocabulary rows included). Every TP rank
@@ -65,8 +71,44 @@ WEFT_API int64_t weft_layout_padded_vocab(const weft_layout *l, const weft_arch 
 WEFT_API void weft_layout_shard_size(const weft_layout *l, const weft_arch *a,
                                      const weft_tensor_info *t, int64_t size[2]);
 WEFT_API void weft_layout_write_json(const weft_layout *l, weft_writer *out);
-/** "tp=2 pp=2 dp=2 vpp=1 1f1b m=4" */
+/** "tp=2 pp=2 dp=2 vpp=1 1f1b m=4", and " stage-layers=7,8,8,7" unless they are even. */
 WEFT_API void weft_layout_write_text(const weft_layout *l, weft_writer *out);
+
+/** Layers to be put on stages in their order. Costs are whole numbers of any unit (FLOPs,
+ *  nanoseconds), none below 0. */
+typedef struct weft_stage_problem {
+    int64_t n_layers;           /**< 1 .. WEFT_BALANCE_MAX_LAYERS            */
+    int32_t n_stages;           /**< 1 .. WEFT_BALANCE_MAX_STAGES            */
+    int32_t empty_ends;         /**< embedding or output layer may be alone  */
+    const int64_t *layer_cost;  /**< [n_layers]                              */
+    int64_t embed_cost;         /**< added to the first stage                */
+    int64_t head_cost;          /**< added to the last                       */
+    int64_t limit_bytes;        /**< of each stage; 0: none, no bytes count  */
+    const int64_t *layer_bytes; /**< [n_layers], held all the time; NULL: 0  */
+    const int64_t *live_bytes;  /**< [n_layers], per micro-batch; NULL: 0    */
+    const int32_t *in_flight;   /**< [n_stages], micro-batches; NULL: 1      */
+    int64_t embed_bytes;
+    int64_t head_bytes;
+} weft_stage_problem;
+enum { WEFT_BALANCE_MAX_LAYERS = 16384, WEFT_BALANCE_MAX_STAGES = 1024 };
+
+/** The best contiguous split: the smallest possible largest cost of a stage; of those, the
+ *  least sum of squares (costs differ least); of those, the one whose early stages hold
+ *  more. Every stage has a layer but for empty_ends. WEFT_E_INFEASIBLE names the least
+ *  limit_bytes that has a split. count: [n_stages], changed on success only. */
+WEFT_API WEFT_MUST_CHECK weft_status weft_stages_balance(const weft_stage_problem *q,
+                                                         int64_t *count);
+/** Layers per stage from text: counts "7,8,8,7" or "7,8*2,7", or a layout of Megatron-LM
+ *  "Et*7|(t*8|)*2t*7L" (E embedding, t layer, L loss, | next stage; *n repeats the sign or
+ *  bracket before it; commas mean nothing there). Stages may be empty. What a text
+ *  expands to is bounded, so any text is safe. */
+WEFT_API WEFT_MUST_CHECK weft_status weft_stages_read(const char *text, int max_stages,
+                                                      int *n_stages, int64_t *count);
+/** The same forms written; longer runs with a *. */
+WEFT_API void weft_stages_write_counts(int n_stages, const int64_t *count,
+                                       weft_writer *out);
+WEFT_API void weft_stages_write_megatron(int n_stages, const int64_t *count,
+                                         weft_writer *out);
 
 WEFT_END
 #endif

@@ -44,6 +44,7 @@ static void unsplit(const weft_train_config *cfg, weft_train_config *out)
     out->layout.tp = out->layout.pp = out->layout.dp = out->layout.cp =
         out->layout.vpp = 1;
     out->layout.group = 0;
+    strcpy(out->layout.stage_layers, "even");
     strcpy(out->layout.schedule, "1f1b");
     out->op_s = NULL;
     out->trace = 0;

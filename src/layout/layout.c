@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "layout/fields.h"
+#include "layout/split.h"
 
 void weft_layout_defaults(weft_layout *l)
 {
@@ -160,13 +161,6 @@ weft_status weft_layout_mesh(const weft_layout *l, weft_mesh *out)
     return weft_mesh_make(degree, l->order, out);
 }
 
-void weft_layout_stage_layers(const weft_layout *l, const weft_arch *a, int stage,
-                              int64_t *first, int64_t *count)
-{
-    *count = a->layers / ((int64_t)l->pp * l->vpp);
-    *first = stage * *count;
-}
-
 int64_t weft_layout_padded_vocab(const weft_layout *l, const weft_arch *a)
 {
     int64_t unit = l->vocab_multiple * l->tp;
@@ -197,4 +191,5 @@ void weft_layout_write_text(const weft_layout *l, weft_writer *out)
 {
     weft_print(out, "tp=%d pp=%d dp=%d vpp=%d %s m=%lld", l->tp, l->pp, l->dp, l->vpp,
                l->schedule, (long long)weft_layout_n_micro(l));
+    if (!wf_stages_even(l)) weft_print(out, " stage-layers=%s", l->stage_layers);
 }

@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 
-static const wf_rule *const parts[] = {wf_rules_split, wf_rules_batch};
+static const wf_rule *const parts[] = {wf_rules_split, wf_rules_stages, wf_rules_batch};
 enum { N_PARTS = sizeof parts / sizeof *parts };
 
 static const wf_rule *rule_at(int i)

@@ -12,8 +12,9 @@ typedef struct wf_rule {
 } wf_rule;
 
 /* Rules by file; each array ends with a row without a name. */
-extern const wf_rule wf_rules_split[]; /* degrees against the model          */
-extern const wf_rule wf_rules_batch[]; /* schedule, batch, sequence, vocabulary */
+extern const wf_rule wf_rules_split[];  /* degrees against the model          */
+extern const wf_rule wf_rules_stages[]; /* layers against pipeline stages     */
+extern const wf_rule wf_rules_batch[];  /* schedule, batch, sequence, vocabulary */
 
 /* Index of a rule in the whole table; its name is known to exist. */
 int wf_rule_index(const char *name);

@@ -15,16 +15,6 @@ static void set_tp(weft_layout *l, int64_t x)
     l->tp = (int32_t)x;
 }
 
-static void set_pp(weft_layout *l, int64_t x)
-{
-    l->pp = (int32_t)x;
-}
-
-static void set_vpp(weft_layout *l, int64_t x)
-{
-    l->vpp = (int32_t)x;
-}
-
 /* ---- range ----------------------------------------------------------------------- */
 
 static weft_status range(const weft_layout *l, const weft_arch *a)
@@ -114,48 +104,6 @@ static weft_status ffn_broken(const weft_layout *l, const weft_arch *a)
     return tp_broken(l, a, "tp-ffn", a->ffn, "columns of the MLP (ffn)");
 }
 
-/* ---- pipeline parallelism -------------------------------------------------------- */
-
-static int layers_hold(const weft_layout *l, const weft_arch *a)
-{
-    return a->layers % ((int64_t)l->pp * l->vpp) == 0;
-}
-
-static const char *does_not(const weft_layout *l, const weft_arch *a)
-{
-    return (int64_t)l->pp * l->vpp > a->layers ? "needs more than" : "does not divide";
-}
-
-/* " 1 2 3 do" after what, or "no --pp does" */
-static const char *ways(const char *values, const char *flag, char *buf, size_t size)
-{
-    if (*values)
-        snprintf(buf, size, "%s %s %s", flag, values, verb(values));
-    else
-        snprintf(buf, size, "no %s does", flag);
-    return buf;
-}
-
-/* Both ways out: another pp with this vpp, another vpp with this pp. */
-static weft_status layers_broken(const weft_layout *l, const weft_arch *a)
-{
-    char legal[WF_LEGAL], pp[WF_LEGAL + 16], vpp[WF_LEGAL + 16];
-    wf_legal by_pp = {l, a, "pp-layers", set_pp, l->pp, 1, a->layers, 1, 6};
-    wf_legal by_vpp = {l, a, "pp-layers", set_vpp, l->vpp, 1, 255, 1, 6};
-
-    ways(wf_legal_text(&by_pp, legal), "--pp", pp, sizeof pp);
-    if (l->vpp == 1)
-        return WF_FAIL(WEFT_E_INVALID, "--pp %d %s %lld layers; %s", l->pp,
-                       does_not(l, a), (long long)a->layers, pp);
-    ways(wf_legal_text(&by_vpp, legal), "--vpp", vpp, sizeof vpp);
-    return WF_FAIL(
-        WEFT_E_INVALID,
-        "--pp %d * --vpp %d = %lld stages: %s %lld layers; with --vpp %d, %s; with "
-        "--pp %d, %s",
-        l->pp, l->vpp, (long long)l->pp * l->vpp, does_not(l, a), (long long)a->layers,
-        l->vpp, pp, l->pp, vpp);
-}
-
 const wf_rule wf_rules_split[] = {
     {"range", "every option is given, in its range, and known to this version",
      range_holds, range},
@@ -164,6 +112,5 @@ const wf_rule wf_rules_split[] = {
     {"tp-heads", "tp divides heads", heads_hold, heads_broken},
     {"tp-kv-heads", "tp divides kv_heads", kv_heads_hold, kv_heads_broken},
     {"tp-ffn", "tp divides ffn", ffn_holds, ffn_broken},
-    {"pp-layers", "pp * vpp divides layers", layers_hold, layers_broken},
     {NULL, NULL, NULL, NULL},
 };

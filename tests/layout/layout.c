@@ -299,11 +299,13 @@ static void text_and_json_state_the_layout(void **state)
     weft_text_clear(&text);
     out = weft_text_writer(&text);
     weft_layout_write_json(&l, &out);
-    assert_string_equal(text.s, "{\"tp\":2,\"cp\":1,\"pp\":2,\"dp\":2,\"vpp\":1,"
-                                "\"schedule\":\"1f1b\",\"group\":0,\"micro_batch\":2,"
-                                "\"global_batch\":16,\"seq\":8,\"zero\":0,\"sp\":false,"
-                                "\"vocab_multiple\":128,\"order\":\"tp,cp,pp,dp\","
-                                "\"world\":8,\"n_micro\":4}");
+    assert_string_equal(
+        text.s,
+        "{\"tp\":2,\"cp\":1,\"pp\":2,\"dp\":2,\"vpp\":1,"
+        "\"stage_layers\":\"even\",\"schedule\":\"1f1b\",\"group\":0,\"micro_batch\":2,"
+        "\"global_batch\":16,\"seq\":8,\"zero\":0,\"sp\":false,"
+        "\"vocab_multiple\":128,\"order\":\"tp,cp,pp,dp\","
+        "\"world\":8,\"n_micro\":4}");
     weft_text_clear(&text);
 }
 

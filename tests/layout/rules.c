@@ -43,7 +43,20 @@ static const row rows[] = {
     {"tp-ffn", L12 ",ffn=1000", "--tp 3",
      "--tp 3 does not divide 1000 columns of the MLP (ffn); 1 2 4 do", "--tp 4"},
     {"pp-layers", "layers=30,hidden=8,heads=1", "--pp 4", /* case 1 */
-     "--pp 4 does not divide 30 layers; --pp 1 2 3 5 6 10 15 30 do", "--pp 5"},
+     "--pp 4 does not divide 30 layers; --pp 1 2 3 5 6 10 15 30 do; --stage-layers "
+     "balanced does with ",
+     "--stage-layers balanced"},
+    {"pp-layers", "layers=3,hidden=8,heads=1", "--pp 4 --stage-layers balanced",
+     "--pp 4 needs more than 3 layers; --pp 1 2 3 do", "--pp 3"},
+    {"stage-layers", "layers=30,hidden=768,heads=12", "--pp 4 --stage-layers 7,8,8,6",
+     "--stage-layers 7,8,8,6 has 29 layers, the model has 30; --stage-layers balanced "
+     "does with 9*3,3",
+     "--stage-layers 7,8,8,7"},
+    {"stage-layers", L12, "--pp 3 --stage-layers Et*6|t*6L",
+     "--stage-layers Et*6|t*6L has 2 stages, --pp 3 * --vpp 1 needs 3", "--pp 2"},
+    {"stage-layers", L12, "--pp 2 --stage-layers Et*6|t*5|mL",
+     "--stage-layers Et*6|t*5|mL: m, multi-token prediction, is no part",
+     "--stage-layers Et*6|t*6L"},
     {"pp-layers", L12, "--pp 24",
      "--pp 24 needs more than 12 layers; --pp 1 2 3 4 6 12 do", "--pp 12"},
     {"pp-layers", L12, "--schedule interleaved --pp 4 --vpp 2",
