@@ -14,7 +14,7 @@
 #include "base/alloc.h"
 #include "schedule/kinds/optimal.h"
 
-enum { ROUNDS = 4 }; /* each starts from the best so far */
+enum { ROUNDS = 6 }; /* from the best so far, or on from the last one */
 
 typedef struct block {
     int rank;
@@ -120,7 +120,8 @@ static move pick(improver *a)
     case 2: to = from + 1; break;
     case 3: to = b->first - 1 - random_below(a, 4); break;
     case 4: to = b->last + 1 + random_below(a, 4); break;
-    default: /* anything to or from nearby, to make room for another move */
+    default: /* any op near the block, to make room for another move */
+        from = wf_most(0, wf_least(len - 1, from + (int64_t)random_below(a, 17) - 8));
         to = from + (int64_t)random_below(a, 17) - 8;
     }
     if (to < 0) to = 0;
@@ -185,12 +186,13 @@ static double mean_time(const wf_problem *x)
 static void improve(improver *a, int64_t tries, double bound)
 {
     const wf_problem *x = a->x;
-    static const double warmth[ROUNDS] = {1, 2, 0.5, 0.25};
+    static const double warmth[ROUNDS] = {2, 1, 3, 1, 2, 0.5};
     int64_t each = tries / ROUNDS;
     for (int round = 0; round < ROUNDS; round++) {
         int is_short = each < 8 * x->p * x->len; /* no time to cool down from more */
         double warm = mean_time(x) * (is_short ? 0.1 : warmth[round]);
-        memcpy(a->order, a->best, (size_t)(x->p * x->len) * sizeof *a->order);
+        if (round % 2 == 0)
+            memcpy(a->order, a->best, (size_t)(x->p * x->len) * sizeof *a->order);
         a->at = wf_clock_run(x, a->order, &a->now);
         find_path(a);
         for (int64_t i = 0; i < each; i++) {

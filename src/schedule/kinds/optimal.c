@@ -50,7 +50,7 @@ static weft_status check_lists(const weft_schedule *q, const weft_schedule_optio
     if ((opt->stage_f || opt->stage_i || opt->stage_w || opt->stage_free_i ||
          opt->stage_free_w) &&
         opt->n_stages != n)
-        return WF_FAIL(WEFT_E_MISMATCH,
+        return WF_FAIL(WEFT_E_INVALID,
                        "%d stages have times, -p %d with %d chunks per rank has %d",
                        opt->n_stages, q->p, q->v, n);
     WF_TRY(check_list("--stage-tf", opt->stage_f, n));
@@ -124,8 +124,10 @@ enum {
     MOST_LISTS = 4000,
     LIST_WORK = 1 << 20,   /* ops that lists may place                            */
     MOST_LISTED = 1 << 22, /* ops of a schedule beyond which there are none       */
-    MOVE_WORK = 10000000,  /* ops that moves may time                             */
-    MOST_MOVES = 150000
+    MOVE_WORK = 12000000,  /* ops that moves may time                             */
+    MOST_MOVES = 300000,
+    STARTS = 4, /* of their own, where there are so many moves: */
+    LEAST_FRESH_MOVES = 40000
 };
 
 typedef struct searcher {
@@ -277,6 +279,20 @@ static void try_lists(searcher *a)
     }
 }
 
+/* Small problems: the same from other lists, which lie in other valleys. */
+static weft_status start_afresh(searcher *a, int64_t moves)
+{
+    uint64_t seed = 0x9e3779b97f4a7c15;
+    for (int k = 0; k < STARTS && !is_done(a); k++) {
+        wf_rule rule = random_rule(&seed);
+        double t = wf_list_run(&a->x, &rule, &a->clock, a->order);
+        if (!(t < INFINITY)) continue;
+        WF_TRY(wf_order_improve(&a->x, moves, a->bound.makespan, a->order, &t));
+        offer(a, t);
+    }
+    return WEFT_OK;
+}
+
 static weft_status search(searcher *a)
 {
     int64_t ops = a->x.p * a->x.len, moves = wf_least(MOST_MOVES, MOVE_WORK / ops);
@@ -284,7 +300,8 @@ static weft_status search(searcher *a)
     WF_TRY(try_kinds(a));
     try_lists(a);
     if (is_done(a) || moves < 100) return WEFT_OK;
-    return wf_order_improve(&a->x, moves, a->bound.makespan, a->best, &a->makespan);
+    WF_TRY(wf_order_improve(&a->x, moves, a->bound.makespan, a->best, &a->makespan));
+    return moves < LEAST_FRESH_MOVES ? WEFT_OK : start_afresh(a, moves / STARTS);
 }
 
 static void write_ops(const searcher *a)
