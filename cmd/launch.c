@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+#include <weft/run/exec.h>
 
 #include "base/error.h"
 
@@ -111,6 +112,15 @@ int wf_job_open(wf_job *job, int *world, int *exit_code)
     }
     *world = weft_comm_size(job->world);
     return 0;
+}
+
+weft_status wf_job_check_layout(const weft_layout *l, const weft_arch *arch)
+{
+    weft_schedule shape;
+
+    WF_TRY(weft_layout_check(l, arch));
+    WF_TRY(weft_layout_shape(l, &shape));
+    return weft_exec_check(&shape);
 }
 
 /* The lowest rank that failed, or -1. */

@@ -228,6 +228,7 @@ weft_status wf_item_set(wf_item *it, const wf_assignment *a)
     if (st != WEFT_OK && a->where)
         return WF_FAIL(st, "%s: %s", a->where, weft_status_message());
     it->given = 1;
+    it->typed |= !a->where;
     it->text = a->text;
     return st;
 }

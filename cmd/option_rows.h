@@ -13,8 +13,8 @@ typedef struct wf_item {
     const wf_table *table;
     int field;
     void *object;
-    int group, given;
-    const char *text; /* last text given (owned by the store); NULL: none */
+    int group, given, typed; /* given; given on the command line */
+    const char *text;        /* last text given (owned by the store); NULL: none */
 } wf_item;
 
 /* One value that the run file or the command line gives an item. */

@@ -273,6 +273,18 @@ int wf_args_given(const wf_args *args, const char *name)
     return i >= 0 && args->store->item[i].given;
 }
 
+int wf_args_typed(const wf_args *args, const char *names, char *which, size_t size)
+{
+    for (const char *at = names; *at; at += strspn(at, " ")) {
+        size_t n = strcspn(at, " ");
+        snprintf(which, size, "%.*s", (int)n, at);
+        int i = wf_items_find(args->store, which);
+        if (i >= 0 && args->store->item[i].typed) return 1;
+        at += n;
+    }
+    return 0;
+}
+
 void wf_args_clear(wf_args *args)
 {
     wf_arg_store *s = args->store;

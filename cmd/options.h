@@ -96,6 +96,9 @@ int wf_args_parse(const wf_command_line *line, int argc, char **argv, wf_args *o
                   int *exit_code);
 /* Was the option (its long name) given, by flag or run file? */
 int wf_args_given(const wf_args *args, const char *name);
+/* Was one of the options (blank-separated) typed on the command line? *which names it. A
+ * run file does not count: it may hold options of another use, as --print-config writes. */
+int wf_args_typed(const wf_args *args, const char *names, char *which, size_t size);
 void wf_args_clear(wf_args *args);
 
 /* "weft schedule: <message of the last failure>" on stderr; returns the exit status

@@ -297,7 +297,7 @@ static weft_status prepare_one(verify *v, int world, run *r, weft_data **data)
     if (!l->seq) l->seq = arch.positions < 32 ? arch.positions : 32;
     WF_TRY(weft_layout_resolve(l, world, NULL));
     if (!l->global_batch) l->global_batch = l->micro_batch * l->dp * 2 * l->pp;
-    WF_TRY(weft_layout_check(l, &arch));
+    WF_TRY(wf_job_check_layout(l, &arch));
     weft_layout_settle_stages(l, &arch);
     r->cfg.layout = *l;
     WF_TRY(weft_data_random(arch.vocab, l->seq, l->global_batch * v->steps,
@@ -343,6 +343,29 @@ static int run_verify(verify *v)
     rc = v->all ? verify_all(v, world) : verify_one(v, world);
     wf_job_close(&v->job);
     return rc;
+}
+
+/* Options that would do nothing beside the others. */
+static int contradiction(const verify *v, const wf_args *args)
+{
+    char name[32];
+
+    if (v->all && wf_args_typed(args,
+                                "tp pp dp vpp schedule group micro-batch global-batch "
+                                "seq order vocab-multiple stage-layers",
+                                name, sizeof name))
+        return wf_cmd_usage("verify", "--%s is for one layout, --all-layouts walks all",
+                            name);
+    if (!v->all && wf_args_typed(args, "kinds max-micro covering", name, sizeof name))
+        return wf_cmd_usage("verify", "--%s is for a walk: --all-layouts N is needed",
+                            name);
+    if (v->exact &&
+        wf_args_typed(args, "steps lr tolerance clip-grad", name, sizeof name))
+        return wf_cmd_usage("verify",
+                            "--exact is one step without tolerance or clipping: --%s "
+                            "does not go with it",
+                            name);
+    return 0;
 }
 
 int wf_cmd_verify(int argc, char **argv)
@@ -412,7 +435,8 @@ int wf_cmd_verify(int argc, char **argv)
 
     if (wf_args_parse(&line, argc, argv, &args, &rc)) return rc;
     rc = args.n ? wf_cmd_usage("verify", "unexpected word \"%s\"", args.word[0])
-                : run_verify(&v);
+                : contradiction(&v, &args);
+    if (!rc) rc = run_verify(&v);
     wf_args_clear(&args);
     return rc;
 }

@@ -39,8 +39,7 @@ typedef struct ready_ctx {
     int chunk;
 } ready_ctx;
 
-/* Two copies of the weights, versions of them, and recomputation are not run yet. */
-static weft_status refuse(const weft_schedule *s)
+weft_status weft_exec_check(const weft_schedule *s)
 {
     if (s->placement == WEFT_PLACE_BIDIR || s->placement == WEFT_PLACE_BIDIRV)
         return WF_FAIL(
@@ -54,7 +53,7 @@ static weft_status refuse(const weft_schedule *s)
             "schedule %s keeps several versions of the weights; this version "
             "runs schedules that flush",
             s->kind);
-    for (int64_t i = 0; i < s->first[s->p]; i++)
+    for (int64_t i = 0; s->first && i < s->first[s->p]; i++)
         if (s->op[i].kind > WEFT_OP_W)
             return WF_FAIL(WEFT_E_INVALID,
                            "schedule %s has an op %c; this version runs F, B, I and W",
@@ -95,7 +94,7 @@ static weft_status build(weft_exec *e)
     const weft_schedule *s = e->cfg.schedule;
     int64_t tokens = e->cfg.chunk->cfg.batch * e->cfg.chunk->cfg.seq;
 
-    WF_TRY(refuse(s));
+    WF_TRY(weft_exec_check(s));
     e->stages = weft_schedule_stages(s);
     WF_TRY(weft_schedule_lower(s, &e->low));
     WF_TRY(forward_only(s, &e->forward));

@@ -40,6 +40,24 @@ static void a_dry_run_asks_nothing_of_this_machine(void **state)
             "train --comm loop --model gpt2-xl --dp 1024 --data book.txt");
 }
 
+static void what_does_not_run_is_said_before_anything_is_made(void **state)
+{
+    refuses(2, "weft train: schedule dualpipe holds two copies of the weights",
+            SMALL "--schedule dualpipe --pp 2 --vpp 2 --dry-run "
+                  "--model layers=8,hidden=16,heads=2,vocab=256,positions=16");
+    refuses(2, "weft verify: schedule pipedream keeps several versions",
+            "verify --comm loop --pp 2 --schedule pipedream");
+    refuses(2, "--tp is for one layout", "verify --comm loop --all-layouts 2 --tp 2");
+    refuses(2, "--covering is for a walk", "verify --comm loop --covering");
+    refuses(2, "--steps does not go with it", "verify --comm loop --exact --steps 2");
+    result r = weft("verify --exact --print-config");
+    write_text("exact.json", r.out);
+    done(&r);
+    r = weft("verify --comm loop --config exact.json");
+    assert_int_equal(r.rc, 0);
+    done(&r);
+}
+
 static void what_would_be_written_is_tried_first(void **state)
 {
     write_book();
@@ -131,6 +149,7 @@ static void a_signal_ends_a_run_after_a_whole_step(void **state)
 
 const struct CMUnitTest train_tests[] = {
     cmocka_unit_test(a_dry_run_asks_nothing_of_this_machine),
+    cmocka_unit_test(what_does_not_run_is_said_before_anything_is_made),
     cmocka_unit_test(what_would_be_written_is_tried_first),
     cmocka_unit_test(the_log_does_not_replace_the_data),
     cmocka_unit_test(the_data_of_the_command_line_replaces_that_of_the_run_file),

@@ -48,9 +48,11 @@ typedef struct weft_exec_result {
     double start_s, end_s, busy_s; /**< monotonic: first op, last op, compute   */
 } weft_exec_result;
 
-/** Refuses by name what it cannot run: two copies of the weights (placements bidir and
- *  bidirv), versions of them (pipedream), recomputation. An overlapped pair runs one op
- *  after the other. */
+/** Refuses by name what cannot run: two copies of the weights (placements bidir and
+ *  bidirv), versions of them (pipedream), recomputation. A shape without ops
+ *  (weft_schedule_shape()) will do, but says nothing of recomputation. */
+WEFT_API WEFT_MUST_CHECK weft_status weft_exec_check(const weft_schedule *s);
+/** Refuses what weft_exec_check() does. An overlapped pair runs one op after the other. */
 WEFT_API WEFT_MUST_CHECK weft_status weft_exec_create(const weft_exec_config *cfg,
                                                       weft_exec **out);
 WEFT_API void weft_exec_destroy(weft_exec *e);
