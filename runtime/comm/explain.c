@@ -112,6 +112,21 @@ static void add_chain(weft_comm *c, text *t, named *k, int rank)
     }
 }
 
+/* Waits lead on to waits in collectives, whose members may be many. Where the chain has not
+ * come to a rank that waits for nobody, that rank is looked for among all: it is where
+ * things began. */
+static void add_cause(weft_comm *c, text *t, named *k)
+{
+    wf_place p;
+
+    for (int i = 1; i < k->n; i++)
+        if (wf_board_look(&c->board, k->rank[i], &p) && p.state != WF_WAITING) return;
+    for (int rank = 0; rank < c->size; rank++)
+        if (rank != c->rank && wf_board_look(&c->board, rank, &p) &&
+            p.state != WF_WAITING)
+            add_chain(c, t, k, rank);
+}
+
 weft_status wf_fail_timeout(weft_comm *c, wf_op *op, double since_s)
 {
     int ranks[MAX_NAMED], max = MAX_NAMED, n = culprits(c, op, ranks, max);
@@ -136,5 +151,6 @@ weft_status wf_fail_timeout(weft_comm *c, wf_op *op, double since_s)
     if (op->group && n < 0) add(&t, "; their status cannot be read here");
     for (int i = 0; i < n && i < 2; i++)
         add_chain(c, &t, &spoken, ranks[i]);
+    add_cause(c, &t, &spoken);
     return WF_FAIL(WEFT_E_TIMEOUT, "%s", t.s);
 }

@@ -78,7 +78,7 @@ static void a_rank_that_stops_is_named_with_what_it_did(void **state)
     lab_timeout_s = 120;
     print_message("%s\n", weft_status_message());
     has("rank 2 is at step 3, op F0.0");
-    has("waited 1.0 s");
+    has("waited 1."); /* a busy machine adds some */
     assert_true(weft_now_s() - from < 10);
 }
 
