@@ -248,6 +248,28 @@ static void zb_auto_is_made_for_the_times_and_the_memory_given(void **state)
     json_decref(j);
 }
 
+static void optimal_stands_beside_its_lower_bound(void **state)
+{
+    static const struct {
+        const char *words;
+        double makespan;
+    } row[] = {
+        {"-p 3 -m 4 --stage-tf 1,1,2 --stage-ti 1,1,2 --stage-tw 1,1,2", 26},
+        {"-p 4 -m 16 --placement v", 49.5},
+        {"-p 2 -m 6 --tf 1ms --ti 1ms --tw 1ms --latency 0s", 0.019},
+        {"-p 1 -m 3 --mem-limit 6GiB --stage-free-i 4GiB --stage-free-w 2GiB", 9}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        json_t *j = weft_json("schedule optimal %s --json", row[i].words);
+        assert_true(number(j, "makespan") <= row[i].makespan * (1 + 1e-9));
+        assert_true(number(j, "lower_bound") >= row[i].makespan * (1 - 1e-9));
+        json_decref(j);
+    }
+    refuses(2, "--mem-limit 5e+09: one micro-batch needs 6e+09 on rank 0",
+            "schedule optimal -p 2 -m 3 --mem-limit 5GB --stage-free-i 6GB");
+    refuses(2, "--stage-free-i: 1f1b does not look at bytes",
+            "schedule 1f1b -p 2 -m 3 --stage-free-i 6GiB");
+}
+
 static void files_appear_whole_or_not_at_all(void **state)
 {
     write_text("keep.svg", "old");
@@ -292,6 +314,7 @@ const struct CMUnitTest schedule_tests[] = {
     cmocka_unit_test(a_broken_schedule_is_status_1_and_a_broken_file_status_2),
     cmocka_unit_test(a_pair_runs_one_by_one_or_as_a_block_of_any_length),
     cmocka_unit_test(zb_auto_is_made_for_the_times_and_the_memory_given),
+    cmocka_unit_test(optimal_stands_beside_its_lower_bound),
     cmocka_unit_test(files_appear_whole_or_not_at_all),
     cmocka_unit_test(the_timeline_is_drawn_with_and_without_unicode),
 };

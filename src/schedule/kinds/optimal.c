@@ -23,7 +23,8 @@
  * It ends where the time is that of the bound. All effort is counted in ops that are
  * looked at, not in seconds, so that the same input gives the same schedule. Up to some
  * ten thousand ops (p = 16, m = 64 has 3072) there are thousands of moves; at a million
- * the kinds and a few lists are what is left, and above 2^22 the kinds alone.
+ * the kinds and a few lists are what is left, and above 2^22 (2^28/p from
+ * 64 ranks on: the scheduler looks at every rank for each op) the kinds alone.
  *
  * 2m(p-1) messages, 2m(pv-1) on a loop, 2mv(p-1) on a V; no closed forms.
  */
@@ -196,31 +197,39 @@ static weft_schedule_options even(const searcher *a)
     return o;
 }
 
-static weft_status try_kind(searcher *a, const weft_schedule_kind *k)
+static weft_status try_kind(searcher *a, const weft_schedule_kind *k,
+                            const weft_schedule_options *options)
 {
+    const wf_problem *x = &a->x;
     weft_schedule other;
-    weft_schedule_options options = {.group = 0};
-    if (k->searched) options = even(a);
     /* one that does not apply is no failure */
-    if (weft_schedule_shape(k->name, a->x.p, a->x.m, a->x.v, &options, &other) !=
-            WEFT_OK ||
+    if (weft_schedule_shape(k->name, x->p, x->m, x->v, options, &other) != WEFT_OK ||
         other.placement != a->s->placement)
         return WEFT_OK;
-    weft_status st =
-        weft_schedule_make(k->name, a->x.p, a->x.m, a->x.v, &options, &other);
+    weft_status st = weft_schedule_make(k->name, x->p, x->m, x->v, options, &other);
     if (st != WEFT_OK) return st == WEFT_E_INFEASIBLE ? WEFT_OK : st;
-    if (lanes_of(&a->x, &other, a->order))
-        offer(a, wf_clock_run(&a->x, a->order, &a->clock));
+    if (lanes_of(x, &other, a->order)) offer(a, wf_clock_run(x, a->order, &a->clock));
     weft_schedule_clear(&other);
     return WEFT_OK;
 }
 
+/* A kind that searches itself: under its own limit, and under this one. */
+static weft_status try_searched(searcher *a, const weft_schedule_kind *k)
+{
+    weft_schedule_options told = even(a), own = told;
+    own.mem_limit = 0;
+    WF_TRY(try_kind(a, k, &own));
+    return is_done(a) ? WEFT_OK : try_kind(a, k, &told);
+}
+
 static weft_status try_kinds(searcher *a)
 {
+    static const weft_schedule_options none = {.group = 0};
     for (int i = 0; i < wf_schedule_n_kinds && !is_done(a); i++) {
         const weft_schedule_kind *k = wf_schedule_kinds[i];
         int synchronous = !k->forward_only && !k->weight_copies;
-        if (synchronous && strcmp(k->name, a->s->kind) != 0) WF_TRY(try_kind(a, k));
+        if (!synchronous || !strcmp(k->name, a->s->kind)) continue;
+        WF_TRY(k->searched ? try_searched(a, k) : try_kind(a, k, &none));
     }
     return WEFT_OK;
 }
@@ -269,7 +278,7 @@ static wf_rule random_rule(uint64_t *seed)
 static void try_lists(searcher *a)
 {
     int64_t ops = a->x.p * a->x.len;
-    if (ops > MOST_LISTED) return;
+    if (ops > MOST_LISTED || ops * a->x.p > 64 * (int64_t)MOST_LISTED) return;
     int64_t runs = wf_least(MOST_LISTS, 2 + LIST_WORK / ops);
     uint64_t seed = 0x2545f4914f6cdd1d;
     for (int i = 0; i < runs && !is_done(a); i++) {
