@@ -15,7 +15,7 @@ typedef struct wf_train {
     const char *log_path, *trace_dir, *prompt;
     wf_list files;
     int64_t iters, eval_interval, eval_iters, log_interval, sample;
-    int compare, dry_run, verify_steps, threads, overlap_report;
+    int compare, dry_run, verify_steps, threads;
     double temperature;
     int64_t seed;
 

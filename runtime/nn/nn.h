@@ -72,7 +72,6 @@ void wf_activation(weft_chunk *c, int64_t layer, void *u, void *y);
 void wf_activation_dx(weft_chunk *c, const void *u, void *dy);
 void wf_probabilities(weft_chunk *c, void *scores, void *raw);
 void wf_probabilities_dx(weft_chunk *c, const void *p, const void *raw, void *dp);
-double wf_score_scale(const weft_chunk *c);
 
 /* memory */
 weft_status wf_take(weft_chunk *c, weft_tag tag, int64_t n, weft_dtype t, void **out);

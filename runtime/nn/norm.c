@@ -82,7 +82,7 @@ void wf_activation_dx(weft_chunk *c, const void *u, void *dy)
         weft_k_gelu_dx(c->sh.k, c->sh.t, g.T * g.f, u, dy, dy);
 }
 
-double wf_score_scale(const weft_chunk *c)
+static double score_scale(const weft_chunk *c)
 {
     return 1 / sqrt((double)wf_chunk_dims(c).d);
 }
@@ -93,7 +93,7 @@ void wf_probabilities(weft_chunk *c, void *scores, void *raw)
     int64_t n = g.B * g.H;
 
     if (c->cfg.exact <= 0) {
-        weft_k_softmax_causal(c->sh.k, c->sh.t, n, g.S, wf_score_scale(c), scores);
+        weft_k_softmax_causal(c->sh.k, c->sh.t, n, g.S, score_scale(c), scores);
         return;
     }
     weft_k_cast(c->sh.k, c->sh.t, c->sh.t, n * g.S * g.S, scores, raw);
@@ -110,5 +110,5 @@ void wf_probabilities_dx(weft_chunk *c, const void *p, const void *raw, void *dp
     if (c->cfg.exact > 0)
         weft_k_clamp_causal_dx(c->sh.k, c->sh.t, n, g.S, c->cfg.exact, raw, dp);
     else
-        weft_k_softmax_causal_dx(c->sh.k, c->sh.t, n, g.S, wf_score_scale(c), p, dp);
+        weft_k_softmax_causal_dx(c->sh.k, c->sh.t, n, g.S, score_scale(c), p, dp);
 }
