@@ -99,7 +99,7 @@ static const row *row_at(const weft_arch *a, int i, int *layer)
 /* q, k and v are three matrices in one: each is split over TP for itself. */
 static void set_segments(const weft_arch *a, weft_tensor_info *t)
 {
-    static const char names[3][4] = {"q", "k", "v"};
+    static const char names[3][8] = {"q", "k", "v"};
     int64_t kv = a->kv_heads * a->head_dim;
 
     t->n_segments = 1;
@@ -115,8 +115,11 @@ void weft_arch_tensor(const weft_arch *a, int i, weft_tensor_info *out)
 {
     int layer;
     const row *r = row_at(a, i, &layer);
-    weft_tensor_info t = {
-        .role = r->role, .layer = layer, .tp_dim = r->tp_dim, .tied_to = -1};
+    weft_tensor_info t = {.role = r->role,
+                          .layer = layer,
+                          .tp_dim = r->tp_dim,
+                          .tied_to = -1,
+                          .experts = 1};
 
     if (layer >= 0 && layer < a->layers)
         snprintf(t.name, sizeof t.name, "h.%d.%s", layer, r->name);
