@@ -15,16 +15,24 @@ WEFT_BEGIN
 
 typedef struct weft_layout {
     int32_t tp, cp, pp, dp; /**< degrees; 0 = not given, see weft_layout_resolve()  */
+    int32_t ep;             /**< experts are shared by so many ranks next to each other
+                                 on the dp axis; takes no ranks of its own          */
     int32_t vpp;            /**< chunks per pipeline rank                           */
     int32_t zero;           /**< ZeRO stage                                         */
-    int32_t sp;             /**< sequence parallelism                               */
-    int32_t group;          /**< interleaved: micro-batches per group; 0 = default  */
-    int64_t micro_batch;    /**< sequences                                          */
-    int64_t global_batch;   /**< sequences per step                                 */
-    int64_t seq;            /**< tokens per sequence                                */
+    int32_t replicate;    /**< HSDP: copies of what ZeRO shards; dp / replicate shards,
+                                 ranks next to each other on the dp axis            */
+    int32_t sp;           /**< sequence parallelism                               */
+    int32_t group;        /**< interleaved: micro-batches per group; 0 = default  */
+    int64_t micro_batch;  /**< sequences                                          */
+    int64_t global_batch; /**< sequences per step                                 */
+    int64_t seq;          /**< tokens per sequence                                */
     int64_t vocab_multiple; /**< make-vocab-size-divisible-by: padded to this * tp  */
     char schedule[16];      /**< kind                                               */
     char order[24];         /**< "tp,cp,pp,dp", fastest first                       */
+    char cp_comm[12];       /**< "ring", "allgather", "ulysses"                     */
+    char recompute[64];     /**< "none", "selective" (the attention core), "full" (each
+                                 layer), or a list of these, one a virtual stage,
+                                 "full*4,none*4"                                    */
     char stage_layers[256]; /**< "even", "balanced", or what weft_stages_read() takes */
 } weft_layout;
 
@@ -41,9 +49,19 @@ WEFT_API WEFT_MUST_CHECK weft_status weft_layout_set(weft_layout *l, const char 
 WEFT_API WEFT_MUST_CHECK weft_status weft_layout_resolve(weft_layout *l, int world,
                                                          const char **derived);
 /** Every rule of the table for a model that weft_arch_check() has passed: the first broken
- *  one is reported with flag, numbers and nearest legal values. */
+ *  one is reported with flag, numbers and nearest legal values. A layout that passes can be
+ *  trained by this version. */
 WEFT_API WEFT_MUST_CHECK weft_status weft_layout_check(const weft_layout *l,
                                                        const weft_arch *a);
+/** The same two for layouts that are planned, not run here: every option counts, those too
+ *  that this version cannot train with. */
+WEFT_API WEFT_MUST_CHECK weft_status weft_layout_plan_set(weft_layout *l,
+                                                          const char *field,
+                                                          const char *value);
+WEFT_API WEFT_MUST_CHECK weft_status weft_layout_plan_check(const weft_layout *l,
+                                                            const weft_arch *a);
+/** What a virtual stage recomputes, from the layout's text. */
+WEFT_API weft_recompute weft_layout_recompute(const weft_layout *l, int stage);
 /** The rules, for docs and tests. */
 WEFT_API int weft_layout_rule_count(void);
 WEFT_API const char *weft_layout_rule_name(int i);
@@ -56,7 +74,8 @@ WEFT_API WEFT_MUST_CHECK weft_status weft_layout_mesh(const weft_layout *l,
 /** The layout's schedule without its ops: which (pipeline rank, chunk) holds which stage. */
 WEFT_API WEFT_MUST_CHECK weft_status weft_layout_shape(const weft_layout *l,
                                                        weft_schedule *out);
-/** Layers of a stage (virtual stages: pp*vpp of them, in their order): contiguous; as many
+/** Layers of a stage (virtual stages: pp*vpp of them, half of that where two pipelines in
+ *  opposite directions hold each twice; in their order): contiguous; as many
  *  on each, balanced by the forward FLOPs of layers, embedding and output layer, or as
  *  stage_layers states them. A stage may hold none if it says so. */
 WEFT_API void weft_layout_stage_layers(const weft_layout *l, const weft_arch *a,
