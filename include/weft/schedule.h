@@ -115,6 +115,12 @@ WEFT_API const char *weft_schedule_kind_summary(
 WEFT_API const char *weft_schedule_kind_source(
     const weft_schedule_kind *k); /**< paper    */
 
+/** 1: it has backward passes. 0 for NULL, here and below. */
+WEFT_API int weft_schedule_kind_trains(const weft_schedule_kind *k);
+/** 1: a stage updates its weights after each of its backwards, and a backward takes the
+ *  weights that its forward saw (pipedream); else the weights change between steps. */
+WEFT_API int weft_schedule_kind_asynchronous(const weft_schedule_kind *k);
+
 /** Can this kind run (p, m, v)? WEFT_OK, or WEFT_E_INVALID whose message names the
  *  broken rule, the flag (-p, -m, -v, --group, --mem-limit, --placement), what was found
  *  and the nearest legal value. */

@@ -54,6 +54,12 @@ static const char *uneven_way(const weft_layout *l, const weft_arch *a, char *bu
     return buf;
 }
 
+/* " / 2" where two pipelines in opposite directions hold each stage twice */
+static const char *halved(const weft_layout *l)
+{
+    return wf_layout_stages(l) < (int64_t)l->pp * l->vpp ? " / 2" : "";
+}
+
 /* The ways out: another pp with this vpp, another vpp with this pp, stages that differ. */
 static weft_status layers_broken(const weft_layout *l, const weft_arch *a)
 {
@@ -69,9 +75,9 @@ static weft_status layers_broken(const weft_layout *l, const weft_arch *a)
     ways(wf_legal_text(&by_vpp, legal), "--vpp", vpp, sizeof vpp);
     return WF_FAIL(
         WEFT_E_INVALID,
-        "--pp %d * --vpp %d = %lld stages: %s %lld layers; with --vpp %d, %s; with "
+        "--pp %d * --vpp %d%s = %lld stages: %s %lld layers; with --vpp %d, %s; with "
         "--pp %d, %s%s",
-        l->pp, l->vpp, (long long)wf_layout_stages(l), does_not(l, a),
+        l->pp, l->vpp, halved(l), (long long)wf_layout_stages(l), does_not(l, a),
         (long long)a->layers, l->vpp, pp, l->pp, vpp, uneven);
 }
 
@@ -105,10 +111,10 @@ static weft_status stages_broken(const weft_layout *l, const weft_arch *a)
     uneven_way(l, a, uneven, sizeof uneven);
     if (s.n != n)
         return WF_FAIL(WEFT_E_INVALID,
-                       "--stage-layers %s has %lld stage%s, --pp %d * --vpp %d needs "
+                       "--stage-layers %s has %lld stage%s, --pp %d * --vpp %d%s needs "
                        "%lld%s",
                        l->stage_layers, (long long)s.n, plural(s.n), l->pp, l->vpp,
-                       (long long)n, uneven);
+                       halved(l), (long long)n, uneven);
     return WF_FAIL(WEFT_E_INVALID,
                    "--stage-layers %s has %lld layer%s, the model has %lld%s",
                    l->stage_layers, (long long)s.layers, plural(s.layers),

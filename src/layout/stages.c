@@ -6,10 +6,14 @@
 
 #include "base/error.h"
 #include "layout/split.h"
+#include "schedule/kind.h"
 
 int64_t wf_layout_stages(const weft_layout *l)
 {
-    return (int64_t)l->pp * l->vpp;
+    const weft_schedule_kind *k = weft_schedule_kind_find(l->schedule);
+    int64_t chunks = (int64_t)l->pp * l->vpp;
+
+    return k && k->two_ways ? chunks / 2 : chunks; /* each stage is held twice */
 }
 
 int wf_stages_even(const weft_layout *l)

@@ -20,6 +20,8 @@ struct weft_schedule_kind {
     int takes_group;  /* --group means something */
     int searched;     /* mem_limit, times and placement of the options mean something */
     int forward_only; /* one op per (chunk, micro) */
+    int two_ways;     /* half of the chunks are of a pipeline in the other direction */
+    int asynchronous; /* a stage updates its weights after each of its backwards */
 
     /* Can it run (p, m, v)? Sets placement and group (0 on entry: the default). */
     weft_status (*applicable)(weft_schedule *q, const weft_schedule_options *opt);

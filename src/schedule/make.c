@@ -61,6 +61,16 @@ const char *weft_schedule_kind_source(const weft_schedule_kind *k)
     return k->source;
 }
 
+int weft_schedule_kind_trains(const weft_schedule_kind *k)
+{
+    return k && !k->forward_only;
+}
+
+int weft_schedule_kind_asynchronous(const weft_schedule_kind *k)
+{
+    return k && k->asynchronous;
+}
+
 weft_status wf_need_one_chunk(const weft_schedule *q)
 {
     if (q->v == 1) return WEFT_OK;

@@ -51,6 +51,7 @@ const weft_schedule_kind wf_kind_bitpipe = {
                "weights",
     .source = "Wu et al. 2024, BitPipe: Bidirectional Interleaved Pipeline Parallelism",
     .chunks = 4,
+    .two_ways = 1,
     .applicable = applicable,
     .count = count,
     .generate = generate,

@@ -56,6 +56,7 @@ const weft_schedule_kind wf_kind_chimera = {
     .source = "Li and Hoefler 2021, Chimera: Efficiently Training Large-Scale Neural "
               "Networks with Bidirectional Pipelines",
     .chunks = 2,
+    .two_ways = 1,
     .applicable = applicable,
     .count = count,
     .generate = generate,

@@ -89,6 +89,7 @@ const weft_schedule_kind wf_kind_dualpipe = {
         "of the weights",
     .source = "DeepSeek-AI 2024, DeepSeek-V3 Technical Report, section 3.2.1",
     .chunks = 2,
+    .two_ways = 1,
     .applicable = applicable,
     .count = count,
     .generate = generate,

@@ -65,6 +65,7 @@ const weft_schedule_kind wf_kind_pipedream = {
     .summary =
         "1f1b without a flush: no bubble after the start, p - rank weight versions",
     .source = "Narayanan et al. 2019, PipeDream, sections 3.2 and 3.3",
+    .asynchronous = 1,
     .applicable = applicable,
     .count = count,
     .generate = generate,
