@@ -227,6 +227,28 @@ typedef enum weft_overlap {
                               and both results are there at its end */
 } weft_overlap;
 
+/** Links of one speed: between ranks of one domain, such as a node, of `ranks` consecutive
+ *  pipeline ranks, as far as no tier before has them. */
+typedef struct weft_link_tier {
+    int ranks; /**< above the tier before; 0 in the last tier, which has the rest */
+    double
+        latency; /**< of a message                                                  */
+    double
+        bandwidth; /**< bytes per unit of time; 0 = no limit                          */
+} weft_link_tier;
+
+/** Do messages run beside the ops of their ranks? */
+typedef enum weft_messages {
+    /** Yes. From one rank to another goes one message at a time: it leaves when its op has
+     *  ended and the one before it is out, is out bytes/bandwidth later, and there latency
+     *  after that. */
+    WEFT_MESSAGES_OVERLAPPED,
+    /** No: each of the two ranks stands still for latency + bytes/bandwidth, the sender
+     *  right after its op, the receiver right before its own and no sooner than the sender.
+     *  What nobody waits for yet is buffered: a sender does not wait for its receiver. */
+    WEFT_MESSAGES_BLOCKING
+} weft_messages;
+
 /** Durations and links. Zeroed fields mean zero cost. */
 typedef struct weft_costs {
     /** [p][v][WEFT_OP_N_COMPUTE] duration of one op; may be NULL with dur_at */
@@ -236,7 +258,14 @@ typedef struct weft_costs {
     double (*dur_at)(void *ctx, int rank, int chunk, int kind, int64_t micro);
     void *dur_ctx;
     weft_overlap overlap;
-    double overlap_cost; /**< length of an atomic block; 0: the sum of its two ops */
+    double
+        overlap_cost; /**< length of a pair run either way; 0: the sum of its two ops */
+    const double
+        *overlap_by_rank;       /**< [p] in place of overlap_cost; NULL: all the same */
+    int n_tiers;                /**< of links; 0: all have `latency` and no limit     */
+    const weft_link_tier *tier; /**< [n_tiers] in place of latency                    */
+    double message_bytes;       /**< of an activation or gradient, for the tiers      */
+    weft_messages messages;
 } weft_costs;
 
 /** Called for each compute op in an order in which every op comes after its inputs. The two
@@ -251,13 +280,14 @@ typedef struct weft_eval {
 } weft_eval;
 
 /**
- * Order x durations x latency -> end times. An op starts when its rank is free and
- * its inputs are there. ideal = max over ranks of busy; span = max over ranks of
- * (last end - first start). O(ops). Communication ops are passed over: a lowered
+ * Order x durations x links -> end times. An op starts when its rank is free and its
+ * inputs are there. Of a pair that runs serially in a length of its own each op has its
+ * part. busy counts ops, not messages; ideal = max over ranks of busy; span = max over
+ * ranks of (last end - first start). O(ops). Communication ops are passed over: a lowered
  * schedule takes what its unlowered form takes.
  * @return WEFT_OK; WEFT_E_INFEASIBLE with the blocked ops if the order deadlocks, or
  *         for an op out of range; WEFT_E_INVALID for a broken shape or a duration that
- *         is negative or not finite.
+ *         is negative or not finite, and for link tiers out of order.
  */
 WEFT_API WEFT_MUST_CHECK weft_status weft_schedule_eval(const weft_schedule *s,
                                                         const weft_costs *costs,
