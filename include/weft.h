@@ -8,7 +8,9 @@
 #include <weft/cost.h>
 #include <weft/draw.h>
 #include <weft/layout.h>
+#include <weft/machine.h>
 #include <weft/mesh.h>
+#include <weft/predict.h>
 #include <weft/schedule.h>
 #include <weft/sim.h>
 #include <weft/status.h>

@@ -20,6 +20,11 @@ weft_status weft_layout_set(weft_layout *l, const char *field, const char *value
     return wf_field_set(wf_layout_table(), l, field, value);
 }
 
+weft_status weft_layout_plan_set(weft_layout *l, const char *field, const char *value)
+{
+    return wf_field_set(wf_layout_plan_table(), l, field, value);
+}
+
 /* ---- the missing degree ---------------------------------------------------------- */
 
 /* Product of the given degrees; every factor is at most 2^20, two at a time fit. */
@@ -189,7 +194,15 @@ void weft_layout_write_json(const weft_layout *l, weft_writer *out)
 
 void weft_layout_write_text(const weft_layout *l, weft_writer *out)
 {
-    weft_print(out, "tp=%d pp=%d dp=%d vpp=%d %s m=%lld", l->tp, l->pp, l->dp, l->vpp,
-               l->schedule, (long long)weft_layout_n_micro(l));
+    weft_print(out, "tp=%d", l->tp);
+    if (l->sp && l->tp > 1) weft_print(out, "+sp");
+    if (l->cp > 1) weft_print(out, " cp=%d %s", l->cp, l->cp_comm);
+    weft_print(out, " pp=%d dp=%d", l->pp, l->dp);
+    if (l->ep > 1) weft_print(out, " ep=%d", l->ep);
+    if (l->zero) weft_print(out, " zero=%d", l->zero);
+    if (l->replicate > 1) weft_print(out, " replicate=%d", l->replicate);
+    weft_print(out, " vpp=%d %s m=%lld", l->vpp, l->schedule,
+               (long long)weft_layout_n_micro(l));
+    if (strcmp(l->recompute, "none")) weft_print(out, " recompute=%s", l->recompute);
     if (!wf_stages_even(l)) weft_print(out, " stage-layers=%s", l->stage_layers);
 }

@@ -6,8 +6,10 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "layout/fields.h"
 
-static const wf_rule *const parts[] = {wf_rules_split, wf_rules_stages, wf_rules_batch};
+static const wf_rule *const parts[] = {wf_rules_split, wf_rules_stages, wf_rules_plan,
+                                       wf_rules_batch};
 enum { N_PARTS = sizeof parts / sizeof *parts };
 
 static const wf_rule *rule_at(int i)
@@ -45,6 +47,12 @@ int wf_rule_index(const char *name)
 }
 
 weft_status weft_layout_check(const weft_layout *l, const weft_arch *a)
+{
+    WF_TRY(wf_field_check(wf_layout_table(), l));
+    return weft_layout_plan_check(l, a);
+}
+
+weft_status weft_layout_plan_check(const weft_layout *l, const weft_arch *a)
 {
     for (int p = 0; p < N_PARTS; p++)
         for (const wf_rule *r = parts[p]; r->name; r++)

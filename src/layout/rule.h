@@ -14,7 +14,13 @@ typedef struct wf_rule {
 /* Rules by file; each array ends with a row without a name. */
 extern const wf_rule wf_rules_split[];  /* degrees against the model          */
 extern const wf_rule wf_rules_stages[]; /* layers against pipeline stages     */
+extern const wf_rule wf_rules_plan[];   /* cp, sp, ep, HSDP, recompute         */
 extern const wf_rule wf_rules_batch[];  /* schedule, batch, sequence, vocabulary */
+
+/* What `stage` recomputes, of a text of one word (then *n_stages is 0) or a list. out and
+ * n_stages may be NULL. */
+weft_status wf_recompute_read(const weft_layout *l, int64_t stage, weft_recompute *out,
+                              int64_t *n_stages) WEFT_MUST_CHECK;
 
 /* Index of a rule in the whole table; its name is known to exist. */
 int wf_rule_index(const char *name);

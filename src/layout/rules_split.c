@@ -19,7 +19,7 @@ static void set_tp(weft_layout *l, int64_t x)
 
 static weft_status range(const weft_layout *l, const weft_arch *a)
 {
-    return wf_field_check(wf_layout_table(), l);
+    return wf_field_check(wf_layout_plan_table(), l);
 }
 
 static int range_holds(const weft_layout *l, const weft_arch *a)
@@ -105,8 +105,7 @@ static weft_status ffn_broken(const weft_layout *l, const weft_arch *a)
 }
 
 const wf_rule wf_rules_split[] = {
-    {"range", "every option is given, in its range, and known to this version",
-     range_holds, range},
+    {"range", "every option is given and in its range", range_holds, range},
     {"world", "tp * cp * pp * dp fits 32 bits", world_holds, world_broken},
     {"order", "order names every axis once", order_holds, order_broken},
     {"tp-heads", "tp divides heads", heads_hold, heads_broken},

@@ -22,7 +22,7 @@ static inline weft_status given_set(weft_layout *l, const char *flags)
     for (char *flag = strtok_r(text, " ", &save); flag;
          flag = strtok_r(NULL, " ", &save)) {
         const char *value = strtok_r(NULL, " ", &save);
-        weft_status st = weft_layout_set(l, flag, value ? value : "");
+        weft_status st = weft_layout_plan_set(l, flag, value ? value : "");
         if (st != WEFT_OK) return st;
     }
     return WEFT_OK;

@@ -10,6 +10,7 @@
 /* after the four headers that it needs */
 #include <cmocka.h>
 
+#include "claim.h"
 #include "layout/given.h"
 #include "layout/rule.h"
 
@@ -301,12 +302,39 @@ static void text_and_json_state_the_layout(void **state)
     weft_layout_write_json(&l, &out);
     assert_string_equal(
         text.s,
-        "{\"tp\":2,\"cp\":1,\"pp\":2,\"dp\":2,\"vpp\":1,"
+        "{\"tp\":2,\"cp\":1,\"cp_comm\":\"ring\",\"pp\":2,\"dp\":2,\"ep\":1,\"vpp\":1,"
         "\"stage_layers\":\"even\",\"schedule\":\"1f1b\",\"group\":0,\"micro_batch\":2,"
-        "\"global_batch\":16,\"seq\":8,\"zero\":0,\"sp\":false,"
+        "\"global_batch\":16,\"seq\":8,\"zero\":0,\"replicate\":1,"
+        "\"sp\":false,\"recompute\":\"none\","
         "\"vocab_multiple\":128,\"order\":\"tp,cp,pp,dp\","
         "\"world\":8,\"n_micro\":4}");
     weft_text_clear(&text);
+    assert_int_equal(given_set(&l,
+                               "--sp true --cp 2 --zero 3 --replicate 2 --recompute "
+                               "full"),
+                     WEFT_OK);
+    out = weft_text_writer(&text);
+    weft_layout_write_text(&l, &out);
+    assert_string_equal(text.s, "tp=2+sp cp=2 ring pp=2 dp=2 zero=3 replicate=2 vpp=1 "
+                                "1f1b m=4 recompute=full");
+    weft_text_clear(&text);
+}
+
+static void recompute_is_one_word_or_one_for_each_stage(void **state)
+{
+    static const struct {
+        const char *text;
+        int want[4];
+    } rows[] = {{"none", {0, 0, 0, 0}},
+                {"full", {2, 2, 2, 2}},
+                {"selective*4", {1, 1, 1, 1}},
+                {"full*2,selective,none", {2, 2, 1, 0}}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        weft_layout l = given_layout("--pp 4");
+        MUST(weft_layout_plan_set(&l, "recompute", rows[i].text));
+        for (int stage = 0; stage < 4; stage++)
+            assert_int_equal(weft_layout_recompute(&l, stage), rows[i].want[stage]);
+    }
 }
 
 int main(void)
@@ -326,6 +354,7 @@ int main(void)
         cmocka_unit_test(L52_the_world_is_the_product_of_the_degrees),
         cmocka_unit_test(megatron_flags_mean_the_same),
         cmocka_unit_test(text_and_json_state_the_layout),
+        cmocka_unit_test(recompute_is_one_word_or_one_for_each_stage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -144,6 +144,42 @@ static const row rows[] = {
      "whose "
      "bytes pass 64 bits; --vocab-multiple 128 is usual",
      "--vocab-multiple 128"},
+    {"cp-comm", L12, "--cp 2 --cp-comm rings",
+     "--cp-comm 'rings' is none of ring, allgather, ulysses; did you mean ring?",
+     "--cp-comm ring"},
+    {"cp-heads", L12, "--cp 8 --cp-comm ulysses",
+     "--cp-comm ulysses: --tp 1 * --cp 8 does not divide 12 heads; --cp-comm ring has "
+     "no such need",
+     "--cp-comm ring --seq 16"},
+    {"cp-seq", L12, "--cp 4 --seq 999", /* case 9 */
+     "--seq 999 is not a multiple of 8 (two pieces for each of --cp); legal here: "
+     "--seq "
+     "992 1000",
+     "--seq 1000"},
+    {"cp-seq", L12, "--cp 3 --seq 10 --cp-comm ulysses",
+     "--seq 10 is not a multiple of 3 (one piece for each of --cp); legal here: --seq "
+     "9 "
+     "12",
+     "--seq 12"},
+    {"sp-seq", "layers=1,hidden=64,heads=8,positions=4096", /* case 10 */
+     "--tp 8 --sp true --seq 2049",
+     "--seq 2049 is not a multiple of 8 (--sp: one piece for each of --tp and --cp); "
+     "legal here: --seq 2048 2056",
+     "--sp false"},
+    {"ep", L12, "--dp 2 --ep 2", "--ep 2: the model has no experts; --ep 1 does",
+     "--ep 1"},
+    {"replicate", L12, "--dp 8 --replicate 2",
+     "--replicate 2 with --zero 0: nothing is sharded", "--zero 3"},
+    {"replicate", L12, "--dp 8 --replicate 3 --zero 3",
+     "--replicate 3 does not divide --dp 8; 1 2 4 8 do", "--replicate 4"},
+    {"recompute", L12, "--recompute ful",
+     "--recompute: 'ful' is none of none, selective, full; did you mean full?",
+     "--recompute full"},
+    {"recompute", L12, "--pp 4 --recompute full*2,none",
+     "--recompute full*2,none lists 3 stages, but there are 4 (--pp 4 * --vpp 1)",
+     "--recompute full*2,none*2"},
+    {"recompute", L12, "--pp 2 --recompute full*0,none",
+     "a number of stages in 1 .. 1048576 is needed after *", "--recompute full,none"},
 };
 enum { N_ROWS = sizeof rows / sizeof *rows };
 
@@ -152,12 +188,12 @@ static void every_rule_says_flag_numbers_and_a_way_out_that_works(void **state)
     for (int i = 0; i < N_ROWS; i++) {
         weft_arch a = given_arch(rows[i].model);
         weft_layout l = given_layout(rows[i].flags);
-        if (!weft_layout_check(&l, &a)) fail_msg("%s: accepted", rows[i].flags);
+        if (!weft_layout_plan_check(&l, &a)) fail_msg("%s: accepted", rows[i].flags);
         if (!strstr(weft_status_message(), rows[i].words))
             fail_msg("%s\nsays  %s\nlacks %s", rows[i].flags, weft_status_message(),
                      rows[i].words);
         assert_int_equal(given_set(&l, rows[i].fix), WEFT_OK);
-        if (weft_layout_check(&l, &a))
+        if (weft_layout_plan_check(&l, &a))
             fail_msg("%s, then %s: %s", rows[i].flags, rows[i].fix,
                      weft_status_message());
     }
