@@ -114,15 +114,6 @@ int wf_job_open(wf_job *job, int *world, int *exit_code)
     return 0;
 }
 
-weft_status wf_job_check_layout(const weft_layout *l, const weft_arch *arch)
-{
-    weft_schedule shape;
-
-    WF_TRY(weft_layout_check(l, arch));
-    WF_TRY(weft_layout_shape(l, &shape));
-    return weft_exec_check(&shape);
-}
-
 /* The lowest rank that failed, or -1. */
 static weft_status first_failed(weft_comm *c, int failed, int *rank)
 {

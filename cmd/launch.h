@@ -24,9 +24,6 @@ void wf_job_options(wf_job *job, wf_option rows[WF_JOB_ROWS]);
  * alone decides. Returns 0, or 1 with the exit status set. */
 int wf_job_open(wf_job *job, int *world, int *exit_code);
 
-/* The layout is legal for the model, and its schedule one that this version runs. */
-weft_status wf_job_check_layout(const weft_layout *l, const weft_arch *arch);
-
 /* Every rank comes here after its own preparation, with what came of it. Ranks agree, the
  * lowest rank that failed prints its message, and all return the same exit status; 0 = go. */
 int wf_job_agree(wf_job *job, weft_status st, int *exit_code);

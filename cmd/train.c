@@ -93,7 +93,8 @@ static weft_status resolve(wf_train *t)
     if (!l->seq) l->seq = c->arch.positions;
     WF_TRY(weft_layout_resolve(l, t->world_given, &t->derived));
     if (!l->global_batch) l->global_batch = l->micro_batch * l->dp * 4 * l->pp;
-    WF_TRY(wf_job_check_layout(l, &c->arch));
+    WF_TRY(weft_layout_check(l, &c->arch));
+    WF_TRY(weft_train_check(c));
     weft_layout_settle_stages(l, &c->arch);
     if (c->lr.decay_iters == 0) c->lr.decay_iters = t->iters > 0 ? t->iters : 1;
     c->backend = backend_of(t->backend);

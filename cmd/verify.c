@@ -37,6 +37,7 @@ typedef struct run {
     weft_train_config cfg;
     const weft_data *data;
     const weft_reference *ref;
+    int tied; /* the model of a walk; asynchronous kinds take it untied */
     weft_verify_report report; /* of rank 0 */
 } run;
 
@@ -142,10 +143,16 @@ static void print_one(const run *r)
            *r->report.worst_at ? ", at " : "", r->report.worst_at);
 }
 
-/* Reference runs by global batch, made when first needed. */
+/* Unsplit runs by global batch, made when first needed; the last one that serves the
+ * layouts of its own delays only. */
 typedef struct references {
-    weft_reference *of[MAX_BATCH + 1];
+    weft_reference *of[MAX_BATCH + 1], *delayed;
 } references;
+
+static int is_asynchronous(const weft_layout *l)
+{
+    return weft_schedule_kind_asynchronous(weft_schedule_kind_find(l->schedule));
+}
 
 static weft_status reference_for(references *all, const weft_train_config *cfg,
                                  const weft_data *data, int steps, weft_reference **out)
@@ -155,8 +162,13 @@ static weft_status reference_for(references *all, const weft_train_config *cfg,
     if (g > MAX_BATCH)
         return WF_FAIL(WEFT_E_INVALID, "--global-batch %lld: verify takes at most %d",
                        (long long)g, MAX_BATCH);
-    if (!all->of[g]) WF_TRY(weft_reference_create(cfg, data, steps, &all->of[g]));
-    *out = all->of[g];
+    weft_reference **slot = is_asynchronous(&cfg->layout) ? &all->delayed : &all->of[g];
+    if (*slot && weft_reference_check(*slot, &cfg->layout) != WEFT_OK) {
+        weft_reference_destroy(*slot);
+        *slot = NULL;
+    }
+    if (!*slot) WF_TRY(weft_reference_create(cfg, data, steps, slot));
+    *out = *slot;
     return WEFT_OK;
 }
 
@@ -164,6 +176,7 @@ static void references_clear(references *all)
 {
     for (int i = 0; i <= MAX_BATCH; i++)
         weft_reference_destroy(all->of[i]);
+    weft_reference_destroy(all->delayed);
 }
 
 static void count_case(const run *r, const char *model, tally *t)
@@ -194,6 +207,7 @@ static int run_case(verify *v, run *r, references *refs, const weft_verify_case 
     weft_reference *ref;
 
     r->cfg.layout = c->layout;
+    r->cfg.arch.tied = r->tied && !is_asynchronous(&c->layout);
     weft_status st = reference_for(refs, &r->cfg, r->data, v->steps, &ref);
     if (st != WEFT_OK) return wf_cmd_fail("verify", st);
     r->ref = ref;
@@ -221,6 +235,18 @@ static int run_cases(verify *v, run *r, const char *model,
     return rc;
 }
 
+/* Before anything runs: what the layouts alone do not tell. */
+static weft_status can_train(run *r, const weft_verify_case *cases, int n)
+{
+    for (int i = 0; i < n; i++) {
+        weft_train_config c = r->cfg;
+        c.layout = cases[i].layout;
+        c.arch.tied = 0;
+        WF_TRY(weft_train_check(&c));
+    }
+    return WEFT_OK;
+}
+
 static int walk_model(verify *v, const char *model, tally *t)
 {
     weft_arch arch;
@@ -238,6 +264,8 @@ static int walk_model(verify *v, const char *model, tally *t)
         st = weft_verify_cases_of(v->kinds, &arch, arch.positions, v->all, v->max_micro,
                                   v->covering, &cases, &n);
     r.data = data;
+    r.tied = r.cfg.arch.tied;
+    if (st == WEFT_OK) st = can_train(&r, cases, n);
     rc = st == WEFT_OK ? run_cases(v, &r, model, cases, n, t)
                        : wf_cmd_fail("verify", st);
     weft_verify_cases_free(cases);
@@ -297,9 +325,10 @@ static weft_status prepare_one(verify *v, int world, run *r, weft_data **data)
     if (!l->seq) l->seq = arch.positions < 32 ? arch.positions : 32;
     WF_TRY(weft_layout_resolve(l, world, NULL));
     if (!l->global_batch) l->global_batch = l->micro_batch * l->dp * 2 * l->pp;
-    WF_TRY(wf_job_check_layout(l, &arch));
+    WF_TRY(weft_layout_check(l, &arch));
     weft_layout_settle_stages(l, &arch);
     r->cfg.layout = *l;
+    WF_TRY(weft_train_check(&r->cfg));
     WF_TRY(weft_data_random(arch.vocab, l->seq, l->global_batch * v->steps,
                             v->ignore_every, (uint64_t)v->seed, data));
     r->data = *data;

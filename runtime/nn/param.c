@@ -156,13 +156,26 @@ weft_status wf_params_create(weft_chunk *c)
                            c->n_elems * weft_dtype_bytes(c->sh.t), &c->w_all));
     WF_TRY(weft_arena_zero(c->sh.arena, WEFT_GRAD, c->n_elems * weft_dtype_bytes(acc),
                            &c->g_all));
+    weft_chunk_use_weights(c, c->w_all);
     for (int i = 0; i < c->n_params; i++) {
         weft_param *p = &c->param[i];
-        p->w = (char *)c->w_all + p->at * weft_dtype_bytes(c->sh.t);
         p->g = (char *)c->g_all + p->at * weft_dtype_bytes(acc);
         WF_TRY(init_param(c, p));
     }
     return WEFT_OK;
+}
+
+void weft_chunk_use_weights(weft_chunk *c, void *w_all)
+{
+    c->w_all = w_all;
+    for (int i = 0; i < c->n_params; i++)
+        c->param[i].w = (char *)w_all + c->param[i].at * weft_dtype_bytes(c->sh.t);
+}
+
+void weft_chunk_zero_grads(weft_chunk *c)
+{
+    int64_t bytes = c->n_elems * weft_dtype_bytes(weft_dtype_acc(c->sh.t));
+    memset(c->g_all, 0, (size_t)bytes);
 }
 
 int wf_params_of_block(void)

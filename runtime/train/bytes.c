@@ -48,7 +48,11 @@ void weft_train_rank_bytes(const weft_train_config *c, int rank, weft_rank_bytes
     for (int v = 0; v < c->layout.vpp; v++)
         n += stage_elems(c, weft_schedule_stage(&shape, pp, v),
                          weft_schedule_stages(&shape));
-    *out = (weft_rank_bytes){.params = n * weft_dtype_bytes(c->dtype),
+    const weft_schedule_kind *k = weft_schedule_kind_find(c->layout.schedule);
+    int versions = weft_schedule_kind_asynchronous(k)
+                       ? weft_schedule_weight_copies(&shape, pp)
+                       : 1; /* two copies are chunks of their own */
+    *out = (weft_rank_bytes){.params = n * versions * weft_dtype_bytes(c->dtype),
                              .grads = n * acc,
                              .optimizer = n * acc * copies,
                              .n_params = n};

@@ -21,12 +21,13 @@ static weft_status add(list *l, const weft_layout *layout)
     return WEFT_OK;
 }
 
-/* Kinds that flush, with one copy of the weights: what the executor runs. */
-static const char *const runnable[] = {
-    "1f1b",   "gpipe", "interleaved", "eager-1f1b", "looped-bfs",
-    "zb-h1",  "zb-h2", "zb-v",        "zb-auto",    "interleaved-zb",
-    "v-half", "v-min", "1f1b-v",      "dualpipev",  "hanayo"};
-enum { N_RUNNABLE = sizeof runnable / sizeof *runnable };
+/* Every kind of the schedule table trains but those without backward passes: NULL. */
+static const char *runnable(int kind)
+{
+    const weft_schedule_kind *k = weft_schedule_kind_at(kind);
+    return weft_schedule_kind_trains(k) ? weft_schedule_kind_name(k) : NULL;
+}
+
 static const char three[] = "1f1b,gpipe,interleaved";
 
 /* Is the name in the list of names apart by commas? */
@@ -40,6 +41,12 @@ static int in_list(const char *names, const char *name)
     return 0;
 }
 
+static const char *runnable_name(const void *ctx, int i)
+{
+    (void)ctx;
+    return runnable(i) ? runnable(i) : "";
+}
+
 /* Every name of the list must be a kind that runs. */
 static weft_status check_list(const char *names)
 {
@@ -49,10 +56,11 @@ static weft_status check_list(const char *names)
         char name[32];
         int n = (int)strcspn(at, ","), known = 0;
         snprintf(name, sizeof name, "%.*s", n, at);
-        for (int k = 0; k < N_RUNNABLE; k++)
-            known |= !strcmp(name, runnable[k]);
+        for (int k = 0; k < weft_schedule_kind_count(); k++)
+            known |= runnable(k) && !strcmp(name, runnable(k));
         if (!known) {
-            const char *near = wf_nearest_in(name, N_RUNNABLE, runnable);
+            const char *near =
+                wf_nearest(name, weft_schedule_kind_count(), runnable_name, NULL);
             return WF_FAIL(WEFT_E_INVALID, "--kinds: %s is no kind that runs%s%s", name,
                            near ? "; did you mean " : "", near ? near : "");
         }
@@ -65,13 +73,15 @@ static weft_status check_list(const char *names)
 static weft_status add_degrees(list *l, const char *kinds, const weft_arch *a,
                                weft_layout base, int max_micro)
 {
-    for (int vpp = 1; vpp * base.pp <= a->layers; vpp++)
-        for (int k = 0; k < N_RUNNABLE; k++)
-            for (int m = 1; m <= max_micro && in_list(kinds, runnable[k]); m++) {
+    /* two pipelines in opposite directions hold each layer twice */
+    for (int vpp = 1; vpp * base.pp <= 2 * a->layers; vpp++)
+        for (int k = 0; k < weft_schedule_kind_count(); k++)
+            for (int m = 1;
+                 runnable(k) && in_list(kinds, runnable(k)) && m <= max_micro; m++) {
                 weft_layout x = base;
                 x.vpp = vpp;
                 x.global_batch = (int64_t)m * x.dp * x.micro_batch;
-                snprintf(x.schedule, sizeof x.schedule, "%s", runnable[k]);
+                snprintf(x.schedule, sizeof x.schedule, "%s", runnable(k));
                 if (weft_layout_check(&x, a) == WEFT_OK) WF_TRY(add(l, &x));
             }
     return WEFT_OK;
@@ -101,7 +111,7 @@ enum { N_VALUES = 6, RANGE = 64 };
 static void values(const weft_verify_case *c, int v[N_VALUES])
 {
     int kind = 0;
-    while (strcmp(runnable[kind], c->layout.schedule))
+    while (weft_schedule_kind_at(kind) != weft_schedule_kind_find(c->layout.schedule))
         kind++;
     int all[N_VALUES] = {c->layout.tp,  c->layout.pp,
                          c->layout.dp,  kind,

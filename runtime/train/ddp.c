@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Data-parallel gradient reduction in buckets that start while the backward runs. */
+/* Gradient reduction over the copies of a stage, in buckets that start while the backward
+ * runs. */
 #include "base/alloc.h"
 #include "train/engine.h"
 
@@ -66,7 +67,7 @@ weft_status wf_buckets_ready(void *engine, int chunk, int n_done)
         if (b->chunk != chunk || b->started || b->last >= n_done) continue;
         b->started = 1;
         b->start_s = weft_now_s();
-        WF_TRY(weft_all_reduce(e->dp, WEFT_FOR_DP_GRAD,
+        WF_TRY(weft_all_reduce(wf_sum_group(e, chunk), WEFT_FOR_DP_GRAD,
                                (char *)c->g_all + b->at * acc_bytes(e), b->n,
                                weft_dtype_acc(e->cfg.dtype), WEFT_SUM, &b->ev));
     }
@@ -83,7 +84,7 @@ weft_status wf_buckets_finish(weft_engine *e)
                            b->last, b->chunk);
         WF_TRY(weft_wait(e->comm, &b->ev));
         b->started = 0;
-        if (weft_group_size(e->dp) > 1)
+        if (weft_group_size(wf_sum_group(e, b->chunk)) > 1)
             WF_TRY(wf_mark(e, WEFT_LANE_COLLECTIVE, "dp bucket", b->start_s,
                            b->n * acc_bytes(e)));
     }

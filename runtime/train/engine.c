@@ -36,24 +36,6 @@ static weft_status axis_group(weft_engine *e, unsigned axes, const char *name,
     return st;
 }
 
-/* The first and the last stage of this (tp, dp) column hold the tied embedding: on two
- * ranks, in two chunks of one rank, or in one chunk. */
-static weft_status tied_copies(weft_engine *e)
-{
-    int stage[2] = {0, weft_schedule_stages(&e->schedule) - 1}, rank[2], chunk[2],
-        ranks[2];
-
-    if (!e->cfg.arch.tied || stage[1] == 0) return WEFT_OK;
-    for (int i = 0; i < 2; i++) {
-        weft_schedule_holder(&e->schedule, stage[i], 0, &rank[i], &chunk[i]);
-        ranks[i] = e->pp_rank_of[rank[i]];
-        if (rank[i] == e->coord[WEFT_PP])
-            e->tied_copy[i] = weft_chunk_param(&e->chunk[chunk[i]], WEFT_WTE, 0);
-    }
-    if (rank[0] == rank[1] || (!e->tied_copy[0] && !e->tied_copy[1])) return WEFT_OK;
-    return weft_group_create(e->comm, 2, ranks, "tied", &e->tied);
-}
-
 static weft_status make_groups(weft_engine *e)
 {
     unsigned tp = 1u << WEFT_TP, pp = 1u << WEFT_PP, dp = 1u << WEFT_DP;
@@ -124,10 +106,14 @@ static weft_status build(weft_engine *e)
     const weft_layout *l = &e->cfg.layout;
     weft_schedule_options opt = {.group = l->group};
 
+    WF_TRY(weft_train_check(&e->cfg));
     WF_TRY(place(e));
     WF_TRY(weft_schedule_make(l->schedule, l->pp, (int)weft_layout_n_micro(l), l->vpp,
                               &opt, &e->schedule));
     WF_TRY(weft_schedule_check(&e->schedule, 0, NULL));
+    e->asynchronous =
+        weft_schedule_kind_asynchronous(weft_schedule_kind_find(l->schedule));
+    WF_TRY(WF_ALLOC(e->schedule.m, &e->micro_scale));
     WF_TRY(weft_arena_create(e->cfg.memory_limit_bytes, &e->arena));
     WF_TRY(weft_kctx_create(e->cfg.backend, e->cfg.threads, e->arena, &e->k));
     WF_TRY(make_groups(e));
@@ -135,7 +121,7 @@ static weft_status build(weft_engine *e)
     WF_TRY(WF_ALLOC(l->vpp, &e->state));
     for (int i = 0; i < l->vpp; i++)
         WF_TRY(make_chunk(e, i));
-    WF_TRY(tied_copies(e));
+    WF_TRY(wf_replicas_create(e));
     WF_TRY(wf_state_create(e));
     WF_TRY(wf_buckets_create(e));
     return make_exec(e);
@@ -167,7 +153,7 @@ void weft_engine_destroy(weft_engine *e)
         if (e->chunk[i].param) weft_chunk_clear(&e->chunk[i]);
     weft_group_destroy(e->tp);
     weft_group_destroy(e->dp);
-    weft_group_destroy(e->tied);
+    wf_replicas_destroy(e);
     weft_group_destroy(e->model);
     weft_group_destroy(e->replicas);
     weft_kctx_destroy(e->k);
@@ -178,6 +164,7 @@ void weft_engine_destroy(weft_engine *e)
     wf_free(e->chunk);
     wf_free(e->state);
     wf_free(e->bucket);
+    wf_free(e->micro_scale);
     wf_free(e);
 }
 

@@ -17,7 +17,7 @@ typedef struct wf_bucket {
 /* Optimizer state of a chunk, parallel to its buffers. */
 typedef struct wf_state {
     void *m, *v;
-    void *master; /* == w_all when the tensor type is the accumulation type */
+    void *master; /* NULL: the weights, whose type is the accumulation type */
 } wf_state;
 
 struct weft_engine {
@@ -29,12 +29,17 @@ struct weft_engine {
     weft_mesh mesh;
     int coord[WEFT_MAX_AXES];
     weft_group *tp, *dp;
+    weft_group **copies;      /* [vpp] sum of a chunk's gradient where another pipeline
+                             rank holds its stage too; NULL: dp does it */
     weft_group *tied;         /* the two ranks that hold the tied embedding; NULL: none,
                              or both copies are here */
     weft_param *tied_copy[2]; /* of the first stage, of the last; NULL: not here */
     weft_group *model;    /* tp, pp: the gradient norm                             */
     weft_group *replicas; /* pp, dp: the loss                                      */
     weft_schedule schedule;
+    int asynchronous;    /* each backward of the schedule is followed by an update */
+    double *micro_scale; /* [m] of the loss, then */
+    int bad; /* then: row of a tensor whose gradient was not finite in this step, or -1 */
     int *pp_rank_of;   /* [pp] comm rank of each pipeline rank                  */
     weft_chunk *chunk; /* [vpp] */
     wf_state *state;   /* [vpp] */
@@ -46,6 +51,11 @@ struct weft_engine {
     double t0; /* when the trace began */
 };
 
+/* replica.c: the groups that sum gradients, and which copy of a tensor counts */
+weft_status wf_replicas_create(weft_engine *e) WEFT_MUST_CHECK;
+void wf_replicas_destroy(weft_engine *e);
+weft_group *wf_sum_group(const weft_engine *e, int chunk);
+
 /* ddp.c */
 weft_status wf_buckets_create(weft_engine *e) WEFT_MUST_CHECK;
 /* weft_exec_step.ready: start the buckets that are complete */
@@ -56,13 +66,23 @@ weft_status wf_tied_sum(weft_engine *e) WEFT_MUST_CHECK;
 
 /* gradnorm.c */
 weft_status wf_grad_norm(weft_engine *e, double *norm) WEFT_MUST_CHECK;
+/* Row of the tensor table of this rank's first gradient that is not finite, or -1. */
+int wf_first_bad(weft_engine *e);
 /* A failure that names the tensor and the rank; the same on every rank. */
 weft_status wf_report_not_finite(weft_engine *e, double loss) WEFT_MUST_CHECK;
 
 /* update.c */
+typedef struct wf_rate {
+    double lr, grad_scale;
+    int64_t number; /* of the update, from 1 */
+} wf_rate;
 weft_status wf_state_create(weft_engine *e) WEFT_MUST_CHECK;
-void wf_update(weft_engine *e, double lr, double grad_scale);
-void wf_zero_grads(weft_engine *e);
+void wf_update_chunk(weft_engine *e, int chunk, const wf_rate *r);
+
+/* async.c */
+void wf_micro_scales(weft_engine *e);
+/* weft_exec_step.update */
+weft_status wf_async_update(void *engine, int chunk, int64_t micro) WEFT_MUST_CHECK;
 
 /* Batch of the training or held-out part, for weft_exec_step.batch. */
 typedef struct wf_batch {

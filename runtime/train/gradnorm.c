@@ -6,7 +6,8 @@
 #include "train/engine.h"
 
 /* Does this rank's copy of the tensor count? Shards always; a tensor that TP replicates
- * only on TP rank 0; the second copy of the tied embedding never. */
+ * only on TP rank 0; second copies (of the tied embedding, of a stage that two pipelines
+ * hold) never. */
 static int counts(const weft_engine *e, const weft_param *p)
 {
     if (!p->first_copy) return 0;
@@ -23,7 +24,7 @@ weft_status wf_sum(weft_engine *e, weft_group *g, weft_purpose why, double *x, i
 weft_status wf_grad_norm(weft_engine *e, double *norm)
 {
     weft_dtype acc = weft_dtype_acc(e->cfg.dtype);
-    double sum = 0;
+    double sum = e->bad < 0 ? 0 : NAN;
 
     for (int c = 0; c < e->cfg.layout.vpp; c++)
         for (int i = 0; i < e->chunk[c].n_params; i++) {
@@ -35,13 +36,12 @@ weft_status wf_grad_norm(weft_engine *e, double *norm)
     return WEFT_OK;
 }
 
-/* Number of the first tensor of this rank with a gradient that is not finite, in the
- * tensor table; -1 when all are. */
-static int first_bad(weft_engine *e)
+int wf_first_bad(weft_engine *e)
 {
     weft_dtype acc = weft_dtype_acc(e->cfg.dtype);
     int n = weft_arch_tensor_count(&e->cfg.arch);
 
+    if (e->bad >= 0) return e->bad; /* of an earlier micro-batch */
     for (int i = 0; i < n; i++) {
         weft_tensor_info t;
         weft_arch_tensor(&e->cfg.arch, i, &t);
@@ -58,7 +58,7 @@ static int first_bad(weft_engine *e)
 
 weft_status wf_report_not_finite(weft_engine *e, double loss)
 {
-    int bad = first_bad(e), world = weft_comm_size(e->comm);
+    int bad = wf_first_bad(e), world = weft_comm_size(e->comm);
     /* lowest (rank, tensor) over the ranks: a maximum of the negated number */
     double key = bad < 0 ? -INFINITY : -((double)bad * world + weft_comm_rank(e->comm));
     weft_event ev = {0};
@@ -78,7 +78,7 @@ weft_status wf_report_not_finite(weft_engine *e, double loss)
     weft_arch_tensor(&e->cfg.arch, (int)(at / world), &t);
     return WF_FAIL(
         WEFT_E_NUMERIC,
-        "step %lld: the gradient of %s is not finite on rank %d (loss %g); nothing "
-        "was updated",
-        (long long)e->step, t.name, (int)(at % world), isnan(loss) ? fabs(loss) : loss);
+        "step %lld: the gradient of %s is not finite on rank %d (loss %g); %s",
+        (long long)e->step, t.name, (int)(at % world), isnan(loss) ? fabs(loss) : loss,
+        e->asynchronous ? "its stage was not updated by it" : "nothing was updated");
 }

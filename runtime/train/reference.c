@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "train/serial.h"
 
 static void store(void *ctx, int slot, int64_t logical, int64_t n, const double *x)
 {
@@ -20,11 +21,15 @@ static weft_status keep(weft_engine *e, const wf_logical *map, int grads, double
     return wf_visit_params(e, &v, grads);
 }
 
-static weft_status run_steps(weft_engine *e, weft_reference *r)
+/* serial: NULL but for an asynchronous schedule */
+static weft_status run_steps(weft_engine *e, wf_serial *serial, weft_reference *r)
 {
     for (int s = 0; s < r->steps; s++) {
         weft_step_result step;
-        WF_TRY(weft_engine_step(e, &step));
+        if (serial)
+            WF_TRY(wf_serial_step(serial, &step));
+        else
+            WF_TRY(weft_engine_step(e, &step));
         r->loss[s] = step.loss;
         r->norm[s] = step.grad_norm;
         WF_TRY(keep(e, &r->map, 1, &r->grad[s]));
@@ -50,6 +55,17 @@ static void unsplit(const weft_train_config *cfg, weft_train_config *out)
     out->trace = 0;
 }
 
+/* With the delays of the split layout's stages. */
+static weft_status run_delayed(weft_engine *e, weft_reference *r)
+{
+    wf_serial s;
+    weft_status st = wf_serial_init(&s, e, &r->layout);
+
+    if (st == WEFT_OK) st = run_steps(e, &s, r);
+    wf_serial_clear(&s);
+    return st;
+}
+
 static weft_status build(const weft_train_config *cfg, const weft_data *data,
                          weft_reference *r)
 {
@@ -57,6 +73,7 @@ static weft_status build(const weft_train_config *cfg, const weft_data *data,
     weft_comm *self = NULL;
     weft_engine *e = NULL;
 
+    WF_TRY(weft_train_check(cfg));
     WF_TRY(wf_logical_create(&cfg->arch, &r->map));
     WF_TRY(WF_ALLOC(r->steps, &r->loss));
     WF_TRY(WF_ALLOC(r->steps, &r->norm));
@@ -64,7 +81,7 @@ static weft_status build(const weft_train_config *cfg, const weft_data *data,
     unsplit(cfg, &one);
     WF_TRY(weft_comm_self(NULL, &self));
     weft_status st = weft_engine_create(self, &one, data, &e);
-    if (st == WEFT_OK) st = run_steps(e, r);
+    if (st == WEFT_OK) st = r->asynchronous ? run_delayed(e, r) : run_steps(e, NULL, r);
     weft_engine_destroy(e);
     weft_comm_destroy(self);
     return st;
@@ -77,7 +94,9 @@ weft_status weft_reference_create(const weft_train_config *cfg, const weft_data 
 
     WF_TRY(WF_ALLOC(1, &r));
     r->steps = steps;
-    r->global_batch = cfg->layout.global_batch;
+    r->layout = cfg->layout;
+    r->asynchronous =
+        weft_schedule_kind_asynchronous(weft_schedule_kind_find(cfg->layout.schedule));
     weft_status st = build(cfg, data, r);
     if (st != WEFT_OK) {
         weft_reference_destroy(r);
@@ -107,7 +126,23 @@ void weft_reference_exactness(const weft_reference *r, double *saturated,
     *largest = r->largest;
 }
 
-int64_t weft_reference_global_batch(const weft_reference *r)
+weft_status weft_reference_check(const weft_reference *r, const weft_layout *l)
 {
-    return r->global_batch;
+    const weft_layout *own = &r->layout;
+    int other = strcmp(own->schedule, l->schedule) || own->pp != l->pp ||
+                own->dp != l->dp || own->micro_batch != l->micro_batch ||
+                strcmp(own->stage_layers, l->stage_layers);
+
+    if (own->global_batch != l->global_batch)
+        return WF_FAIL(WEFT_E_MISMATCH,
+                       "the unsplit run has global batch %lld, the layout %lld",
+                       (long long)own->global_batch, (long long)l->global_batch);
+    if ((r->asynchronous ||
+         weft_schedule_kind_asynchronous(weft_schedule_kind_find(l->schedule))) &&
+        other)
+        return WF_FAIL(WEFT_E_MISMATCH,
+                       "the unsplit run was made for %s of %d stages, %d replicas; the "
+                       "delays of %s of %d stages, %d replicas are others",
+                       own->schedule, own->pp, own->dp, l->schedule, l->pp, l->dp);
+    return WEFT_OK;
 }

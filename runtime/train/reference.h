@@ -31,7 +31,8 @@ int wf_logical_slot(const wf_logical *l, int tensor, int64_t element, int64_t *r
 struct weft_reference {
     wf_logical map;
     int steps;
-    int64_t global_batch;
+    weft_layout layout;  /* that it was made for */
+    int asynchronous;    /* its updates come late as those of the layout's stages */
     double *loss, *norm; /* [steps] */
     double **grad;       /* [steps][n] */
     double *weight;      /* [n] */

@@ -43,13 +43,17 @@ static weft_status share_loss(weft_engine *e, double loss_sum, int64_t valid,
     return WEFT_OK;
 }
 
+/* Sums over copies, unless each micro-batch had its own, and the norm: of the last
+ * micro-batch's gradient then. */
 static weft_status reduce_grads(weft_engine *e, double *norm)
 {
     double t0 = weft_now_s();
 
-    WF_TRY(wf_buckets_finish(e));
-    WF_TRY(wf_mark(e, WEFT_LANE_COMPUTE, "dp wait", t0, 0));
-    WF_TRY(wf_tied_sum(e));
+    if (!e->asynchronous) {
+        WF_TRY(wf_buckets_finish(e));
+        WF_TRY(wf_mark(e, WEFT_LANE_COMPUTE, "dp wait", t0, 0));
+        WF_TRY(wf_tied_sum(e));
+    }
     t0 = weft_now_s();
     WF_TRY(wf_grad_norm(e, norm));
     return wf_mark(e, WEFT_LANE_COLLECTIVE, "grad norm", t0, 8);
@@ -57,11 +61,15 @@ static weft_status reduce_grads(weft_engine *e, double *norm)
 
 static weft_status update(weft_engine *e, weft_step_result *r)
 {
-    double t0 = weft_now_s(), clip = e->cfg.clip_grad, scale = 1;
+    double t0 = weft_now_s(), clip = e->cfg.clip_grad;
+    wf_rate rate = {
+        .lr = weft_lr_at(&e->cfg.lr, e->step), .grad_scale = 1, .number = e->step + 1};
 
-    r->lr = weft_lr_at(&e->cfg.lr, e->step);
-    if (clip > 0 && r->grad_norm > clip) scale = clip / r->grad_norm;
-    wf_update(e, r->lr, scale);
+    r->lr = rate.lr;
+    if (e->asynchronous) return WEFT_OK; /* done, micro-batch by micro-batch */
+    if (clip > 0 && r->grad_norm > clip) rate.grad_scale = clip / r->grad_norm;
+    for (int i = 0; i < e->cfg.layout.vpp; i++)
+        wf_update_chunk(e, i, &rate);
     return wf_mark(e, WEFT_LANE_COMPUTE, "optimizer", t0, 0);
 }
 
@@ -80,12 +88,17 @@ weft_status weft_engine_step(weft_engine *e, weft_step_result *r)
                         .batch = wf_batch_read,
                         .batch_ctx = &batch,
                         .scale = e->cfg.exact > 0 ? 1 : 1 / (double)(valid ? valid : 1),
+                        .micro_scale = e->asynchronous ? e->micro_scale : NULL,
                         .ready = wf_buckets_ready,
+                        .update = wf_async_update,
                         .ready_ctx = e};
     weft_exec_result done;
     weft_step_result out = {.step = e->step};
 
-    wf_zero_grads(e);
+    e->bad = -1;
+    if (e->asynchronous) wf_micro_scales(e);
+    for (int i = 0; i < l->vpp; i++)
+        weft_chunk_zero_grads(&e->chunk[i]);
     double start = weft_now_s();
     weft_exec_set_trace(e->exec, recording(e));
     if (e->step == e->cfg.trace_from) e->t0 = start;

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Optimizer state and update. */
-#include <string.h>
-
 #include "train/engine.h"
 
 weft_status wf_state_create(weft_engine *e)
@@ -16,7 +14,6 @@ weft_status wf_state_create(weft_engine *e)
             WF_TRY(weft_arena_zero(e->arena, WEFT_OPTIM, bytes, &s->m));
             WF_TRY(weft_arena_zero(e->arena, WEFT_OPTIM, bytes, &s->v));
         }
-        s->master = c->w_all;
         if (t == acc) continue;
         WF_TRY(weft_arena_take(e->arena, WEFT_OPTIM, bytes, &s->master));
         weft_k_cast(e->k, t, acc, c->n_elems, c->w_all, s->master);
@@ -30,37 +27,28 @@ static void *at(void *buffer, int64_t i, weft_dtype t)
 }
 
 static void update_param(weft_engine *e, const wf_state *s, const weft_param *p,
-                         double lr, double grad_scale)
+                         const wf_rate *r)
 {
     weft_dtype t = e->cfg.dtype, acc = weft_dtype_acc(t);
-    void *master = at(s->master, p->at, acc);
+    void *master = s->master ? at(s->master, p->at, acc) : p->w;
 
     if (e->cfg.optimizer == WEFT_SGD) {
-        weft_k_sgd(e->k, t, p->count, lr, grad_scale, p->g, master, p->w);
+        weft_k_sgd(e->k, t, p->count, r->lr, r->grad_scale, p->g, master, p->w);
         return;
     }
-    weft_adamw o = {.lr = lr,
+    weft_adamw o = {.lr = r->lr,
                     .beta1 = e->cfg.beta1,
                     .beta2 = e->cfg.beta2,
                     .eps = e->cfg.eps,
                     .decay = p->info.decay ? e->cfg.weight_decay : 0,
-                    .grad_scale = grad_scale,
-                    .step = e->step + 1};
+                    .grad_scale = r->grad_scale,
+                    .step = r->number};
     weft_k_adamw(e->k, t, p->count, &o, p->g, at(s->m, p->at, acc),
                  at(s->v, p->at, acc), master, p->w);
 }
 
-void wf_update(weft_engine *e, double lr, double grad_scale)
+void wf_update_chunk(weft_engine *e, int chunk, const wf_rate *r)
 {
-    for (int i = 0; i < e->cfg.layout.vpp; i++)
-        for (int j = 0; j < e->chunk[i].n_params; j++)
-            update_param(e, &e->state[i], &e->chunk[i].param[j], lr, grad_scale);
-}
-
-void wf_zero_grads(weft_engine *e)
-{
-    int64_t bytes = weft_dtype_bytes(weft_dtype_acc(e->cfg.dtype));
-
-    for (int i = 0; i < e->cfg.layout.vpp; i++)
-        memset(e->chunk[i].g_all, 0, (size_t)(e->chunk[i].n_elems * bytes));
+    for (int j = 0; j < e->chunk[chunk].n_params; j++)
+        update_param(e, &e->state[chunk], &e->chunk[chunk].param[j], r);
 }

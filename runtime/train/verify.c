@@ -191,10 +191,7 @@ weft_status weft_verify_layout(weft_comm *comm, const weft_train_config *cfg,
     state s = {.ref = ref, .comm = comm};
     weft_verify_report r = {0};
 
-    if (ref->global_batch != cfg->layout.global_batch)
-        return WF_FAIL(
-            WEFT_E_MISMATCH, "the unsplit run has global batch %lld, the layout %lld",
-            (long long)ref->global_batch, (long long)cfg->layout.global_batch);
+    WF_TRY(weft_reference_check(ref, &cfg->layout));
     weft_status st = run(&s, cfg, data, tolerance, &r);
     weft_group_destroy(s.world);
     wf_free(s.grad_far);

@@ -13,7 +13,8 @@ int64_t wf_layout_stages(const weft_layout *l)
     const weft_schedule_kind *k = weft_schedule_kind_find(l->schedule);
     int64_t chunks = (int64_t)l->pp * l->vpp;
 
-    return k && k->two_ways ? chunks / 2 : chunks; /* each stage is held twice */
+    /* each stage is held twice; an odd number is refused by a rule of its own */
+    return k && k->two_ways ? (chunks + 1) / 2 : chunks;
 }
 
 int wf_stages_even(const weft_layout *l)

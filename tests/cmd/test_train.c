@@ -40,13 +40,19 @@ static void a_dry_run_asks_nothing_of_this_machine(void **state)
             "train --comm loop --model gpt2-xl --dp 1024 --data book.txt");
 }
 
+#define PIPEDREAM                                                                      \
+    "train --comm loop --schedule pipedream --pp 2 --dry-run --model "                 \
+    "layers=2,hidden=16,heads=2,vocab=256,positions=16"
+
 static void what_does_not_run_is_said_before_anything_is_made(void **state)
 {
-    refuses(2, "weft train: schedule dualpipe holds two copies of the weights",
-            SMALL "--schedule dualpipe --pp 2 --vpp 2 --dry-run "
-                  "--model layers=8,hidden=16,heads=2,vocab=256,positions=16");
-    refuses(2, "weft verify: schedule pipedream keeps several versions",
-            "verify --comm loop --pp 2 --schedule pipedream");
+    refuses(2, "--clip-grad 1: under --schedule pipedream", PIPEDREAM ",tied=0");
+    refuses(2, "--clip-grad 0 is needed", PIPEDREAM ",tied=0");
+    refuses(2, "add tied=0 to --model", PIPEDREAM " --clip-grad 0");
+    refuses(2, "cannot share one", "verify --comm loop --pp 2 --schedule pipedream");
+    accepts("pp 1", PIPEDREAM ",tied=0 --clip-grad 0");
+    refuses(2, "--clip-grad 1: under --schedule pipedream",
+            "verify --comm loop --all-layouts 2 --kinds 1f1b,pipedream --clip-grad 1");
     refuses(2, "--tp is for one layout", "verify --comm loop --all-layouts 2 --tp 2");
     refuses(2, "--covering is for a walk", "verify --comm loop --covering");
     refuses(2, "--steps does not go with it", "verify --comm loop --exact --steps 2");

@@ -37,10 +37,15 @@ typedef struct weft_exec_step {
     int64_t step;
     weft_batch_fn *batch;
     void *batch_ctx;
-    double scale; /**< of the loss, in the backward */
+    double scale;              /**< of the loss, in the backward */
+    const double *micro_scale; /**< [m] in place of it, or NULL  */
     /** The last backward of a chunk in this step finished parameters 0..n_done-1 of it. */
     weft_status (*ready)(void *ctx, int chunk, int n_done);
-    void *ready_ctx;
+    /** Asynchronous schedules: after each backward, before the next op. The chunk's gradient
+     *  is that of this micro-batch alone (ready() has told of it), its weights are the
+     *  newest and may be written: w_all keeps its place until the next forward. */
+    weft_status (*update)(void *ctx, int chunk, int64_t micro);
+    void *ready_ctx; /**< of both */
 } weft_exec_step;
 
 typedef struct weft_exec_result {
@@ -48,11 +53,13 @@ typedef struct weft_exec_result {
     double start_s, end_s, busy_s; /**< monotonic: first op, last op, compute   */
 } weft_exec_result;
 
-/** Refuses by name what cannot run: two copies of the weights (placements bidir and
- *  bidirv), versions of them (pipedream), recomputation. A shape without ops
- *  (weft_schedule_shape()) will do, but says nothing of recomputation. */
+/** Refuses by name what cannot run: recomputation, and a split backward of a schedule that
+ *  updates after each. A shape without ops (weft_schedule_shape()) passes. */
 WEFT_API WEFT_MUST_CHECK weft_status weft_exec_check(const weft_schedule *s);
-/** Refuses what weft_exec_check() does. An overlapped pair runs one op after the other. */
+/** Refuses what weft_exec_check() does. An overlapped pair runs one op after the other.
+ *  Under an asynchronous kind (pipedream) a backward takes the weights that its forward saw:
+ *  up to weft_schedule_weight_copies() versions of them, taken from the arena (PARAM) when
+ *  an update has to leave one as it is, given back after the last backward that needs it. */
 WEFT_API WEFT_MUST_CHECK weft_status weft_exec_create(const weft_exec_config *cfg,
                                                       weft_exec **out);
 WEFT_API void weft_exec_destroy(weft_exec *e);
@@ -63,7 +70,8 @@ WEFT_API void weft_exec_set_trace(weft_exec *e, weft_trace *trace);
 WEFT_API WEFT_MUST_CHECK weft_status weft_exec_train(weft_exec *e,
                                                      const weft_exec_step *s,
                                                      weft_exec_result *r);
-/** Forward only: the F ops of micro-batches 0 .. n_micro-1, in the schedule's order. With
+/** Forward only, micro-batches 0 .. n_micro-1: the kind "forward" where the placement is
+ *  single or loop, else the schedule's own F ops in their order. With
  *  logits != NULL (n_micro 1) the last stage's logits [T, V/tp] are left there, a block. */
 WEFT_API WEFT_MUST_CHECK weft_status weft_exec_forward(weft_exec *e,
                                                        const weft_exec_step *s,

@@ -69,6 +69,10 @@ WEFT_API WEFT_MUST_CHECK weft_status weft_chunk_create(const weft_chunk_config *
                                                        weft_chunk *out);
 WEFT_API void weft_chunk_clear(weft_chunk *c);
 
+/** Run with other weights, in the same order as w_all, until told otherwise. Borrowed. */
+WEFT_API void weft_chunk_use_weights(weft_chunk *c, void *w_all);
+WEFT_API void weft_chunk_zero_grads(weft_chunk *c);
+
 /** Tensor of a role, layer as in weft_tensor_info; NULL when this chunk has none. */
 WEFT_API weft_param *weft_chunk_param(const weft_chunk *c, weft_role role,
                                       int64_t layer);

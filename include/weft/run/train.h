@@ -8,7 +8,12 @@
  * is a plain sum. It runs in buckets, in the order in which the last backward of a chunk
  * finishes its parameters, and overlaps that backward. Tied embeddings on the first and
  * the last stage are summed once a step. The gradient norm counts every logical element
- * once.
+ * once. Where two pipelines run in opposite directions (dualpipe, chimera, bitpipe), a
+ * stage's two ranks and their replicas sum its gradient as one group.
+ *
+ * An asynchronous schedule (pipedream) takes each micro-batch of all replicas as a mini-
+ * batch: its loss is scaled by its own valid tokens, and each stage updates its weights
+ * right after its backward, with the learning rate of the step. A step is m such updates.
  */
 #ifndef WEFT_RUN_TRAIN_H
 #define WEFT_RUN_TRAIN_H
@@ -42,6 +47,10 @@ typedef struct weft_train_config {
     int64_t trace_from; /**< ... from this one on                              */
 } weft_train_config;
 
+/** What a layout alone does not tell: an asynchronous schedule (pipedream) has no norm to
+ *  clip by and no tied embeddings. Before weft_engine_create(), which refuses it too. */
+WEFT_API WEFT_MUST_CHECK weft_status weft_train_check(const weft_train_config *c);
+
 /** Defaults as cli.md: adamw 0.9 0.95 1e-8, decay 0.1, clip 1, lr 3e-4 cosine. */
 WEFT_API void weft_train_defaults(weft_train_config *c);
 
@@ -50,7 +59,7 @@ typedef struct weft_engine weft_engine;
 typedef struct weft_step_result {
     int64_t step;     /**< from 0                                            */
     double loss;      /**< nats per valid token, the same on every rank      */
-    double grad_norm; /**< before clipping                                   */
+    double grad_norm; /**< before clipping; asynchronous: of the last micro-batch */
     double lr;
     double step_time_s;
     double tokens_per_s;

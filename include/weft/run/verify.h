@@ -40,6 +40,12 @@ typedef struct weft_reference weft_reference;
 /**
  * cfg's layout gives micro_batch, seq and global_batch; its degrees are not looked at.
  * The run uses one rank and micro-batches of the same size.
+ *
+ * For an asynchronous schedule (pipedream) it is a serial program that applies the same
+ * late updates: mini-batch i of a step, those micro-batches that the replicas run at the
+ * same time, uses each stage's weights after update max(0, i - d) of the step in forward
+ * and backward, d = weft_schedule_weight_copies() - 1 of the stage, and its gradient goes
+ * to the newest. So schedule, pp, dp and stage_layers count too.
  */
 WEFT_API WEFT_MUST_CHECK weft_status weft_reference_create(const weft_train_config *cfg,
                                                            const weft_data *data,
@@ -50,8 +56,10 @@ WEFT_API void weft_reference_destroy(weft_reference *ref);
  *  every sum that was formed (exact while it is below 2^53). */
 WEFT_API void weft_reference_exactness(const weft_reference *ref, double *saturated,
                                        double *largest);
-/** Global batch that it was made for: it serves every layout with the same one. */
-WEFT_API int64_t weft_reference_global_batch(const weft_reference *ref);
+/** Does it serve the layout? Any with the same global batch; for an asynchronous schedule
+ *  those with the same stages, replicas and micro-batch. WEFT_E_MISMATCH says what differs. */
+WEFT_API WEFT_MUST_CHECK weft_status weft_reference_check(const weft_reference *ref,
+                                                          const weft_layout *l);
 
 /**
  * Collective over comm. tolerance 0: 1e-11 in f64, 2e-3 in f32, 2e-1 in bf16; an element
