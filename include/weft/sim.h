@@ -7,11 +7,74 @@
 
 WEFT_BEGIN
 
-/** Compute and (latency > 0) SEND entries into `trace` (initialised by this call; may be
+/** Compute entries and those of messages that take time into `trace` (initialised by this call; may be
  *  NULL for a summary only), the summary into `out`. */
 WEFT_API WEFT_MUST_CHECK weft_status weft_simulate(const weft_schedule *s,
                                                    const weft_costs *costs,
                                                    weft_trace *trace, weft_eval *out);
+
+/** When may a rank change its weights at the end of a step? What it waits for: */
+typedef enum weft_sync {
+    /** the last gradient of all ranks (a norm or a check for overflow over all of them) */
+    WEFT_SYNC_GLOBAL,
+    /** its own last gradient and the part of the norm that the rank before sends once it has
+     *  what it waits for, latency later; the rest is validated in the next warm-up (Qi et
+     *  al. 2023, Zero Bubble, section 4) */
+    WEFT_SYNC_CHAIN,
+    WEFT_SYNC_NONE /**< its own last gradient */
+} weft_sync;
+/* Where two pipelines hold a stage (bidir, bidirv) its own gradient is that of both ranks. */
+
+/** Bytes that ops keep, a list by stage each ([weft_schedule_stages()]); NULL is 0. */
+typedef struct weft_sim_bytes {
+    const double *free_i; /**< kept from the start of F to the end of I (or B) */
+    const double *free_w; /**< kept from the start of F to the end of W (or B) */
+    const double *temp[WEFT_OP_N_COMPUTE]; /**< kept only while an op of a kind runs */
+} weft_sim_bytes;
+
+/** Zeroed: one step, no optimizer, no bytes. */
+typedef struct weft_sim_options {
+    int steps; /**< back to back; 0 is 1 */
+    /** [p] time of the change of the weights at the end of a step; of an asynchronous kind
+     *  after each backward. NULL: 0. */
+    const double *optimizer;
+    weft_sync sync; /**< asynchronous and forward-only schedules have none */
+    const weft_sim_bytes *bytes;
+} weft_sim_options;
+
+/** The most that a rank holds. */
+typedef struct weft_sim_peak {
+    double bytes, at; /**< `at` is the first time */
+    weft_op op;       /**< that runs then         */
+} weft_sim_peak;
+
+typedef struct weft_sim {
+    weft_eval eval; /**< of all steps; busy holds the optimizer too */
+    int steps;
+    double *step_end; /**< [steps] last end of any rank */
+    /** Time from step to step: exact from step `steady_from` on, where each `period` steps
+     *  repeat those before at every op. period 0: not seen in so few steps, and step_time
+     *  is a mean of the last half; for one step, its length. */
+    double step_time;
+    int period, steady_from;
+    weft_sim_peak *peak; /**< [p] where bytes were given, else NULL */
+} weft_sim;
+
+/**
+ * Steps of a schedule back to back: a rank begins the next one when it has changed its
+ * weights. An asynchronous schedule (pipedream) is never flushed: its n steps are one list
+ * of n*m micro-batches. `trace` (may be NULL) is initialised by this call; with bytes it
+ * has levels too. A forward-only schedule frees what F keeps at its end.
+ *
+ * @return as weft_schedule_eval(); WEFT_E_INVALID for options out of range or an optimizer
+ *         without gradients.
+ */
+WEFT_API WEFT_MUST_CHECK weft_status weft_simulate_steps(const weft_schedule *s,
+                                                         const weft_costs *costs,
+                                                         const weft_sim_options *o,
+                                                         weft_trace *trace,
+                                                         weft_sim *out);
+WEFT_API void weft_sim_clear(weft_sim *r);
 
 /**
  * Can a timeline be one of this schedule? In entries of `step` on the compute lane each

@@ -30,6 +30,12 @@ typedef struct weft_trace_entry {
     uint8_t lane; /**< weft_lane */
 } weft_trace_entry;
 
+/** What a rank holds from `at` to its next level. */
+typedef struct weft_trace_level {
+    double at, bytes;
+    int32_t rank;
+} weft_trace_level;
+
 typedef struct weft_trace {
     int n_ranks;
     int measured;   /**< 0 predicted, 1 measured */
@@ -39,6 +45,9 @@ typedef struct weft_trace {
     weft_trace_entry *entry;
     int64_t n_labels, cap_labels;
     char **labels; /**< copies made by weft_trace_label() */
+    int64_t n_levels, cap_levels;
+    weft_trace_level
+        *level; /**< of one rank in order of time; none: memory is not known */
 } weft_trace;
 
 WEFT_API void weft_trace_init(weft_trace *t, int n_ranks, const char *unit,
@@ -47,6 +56,8 @@ WEFT_API void weft_trace_clear(weft_trace *t);
 /** Append; WEFT_E_NOMEM only. */
 WEFT_API WEFT_MUST_CHECK weft_status weft_trace_add(weft_trace *t,
                                                     const weft_trace_entry *e);
+WEFT_API WEFT_MUST_CHECK weft_status
+weft_trace_add_level(weft_trace *t, const weft_trace_level *level);
 /** A label that lives as long as the trace: the same text gives the same pointer. For
  *  readers, whose text does not outlive the reading. */
 WEFT_API WEFT_MUST_CHECK weft_status weft_trace_label(weft_trace *t, const char *text,

@@ -20,6 +20,7 @@ void weft_trace_clear(weft_trace *t)
     for (int64_t i = 0; i < t->n_labels; i++)
         wf_free(t->labels[i]);
     wf_free(t->labels);
+    wf_free(t->level);
     wf_free(t->entry);
     weft_trace_init(t, 0, "", "");
 }
@@ -30,6 +31,15 @@ weft_status weft_trace_add(weft_trace *t, const weft_trace_entry *e)
     WF_TRY(wf_grow(&block, &t->cap, t->n + 1, sizeof *t->entry));
     t->entry = block;
     t->entry[t->n++] = *e;
+    return WEFT_OK;
+}
+
+weft_status weft_trace_add_level(weft_trace *t, const weft_trace_level *level)
+{
+    void *block = t->level;
+    WF_TRY(wf_grow(&block, &t->cap_levels, t->n_levels + 1, sizeof *t->level));
+    t->level = block;
+    t->level[t->n_levels++] = *level;
     return WEFT_OK;
 }
 
@@ -50,6 +60,20 @@ weft_status weft_trace_label(weft_trace *t, const char *text, const char **out)
     memcpy(copy, text, (size_t)size);
     t->labels[t->n_labels++] = copy;
     *out = copy;
+    return WEFT_OK;
+}
+
+static weft_status check_levels(const weft_trace *t)
+{
+    for (int64_t i = 0; i < t->n_levels; i++) {
+        const weft_trace_level *l = &t->level[i];
+        if (l->rank < 0 || l->rank >= t->n_ranks)
+            return WF_FAIL(WEFT_E_INVALID, "level %lld: rank %d of %d ranks",
+                           (long long)i, l->rank, t->n_ranks);
+        if (!isfinite(l->at) || !isfinite(l->bytes))
+            return WF_FAIL(WEFT_E_INVALID, "level %lld: %g bytes at %g", (long long)i,
+                           l->bytes, l->at);
+    }
     return WEFT_OK;
 }
 
@@ -74,5 +98,5 @@ weft_status weft_trace_check(const weft_trace *t)
             return WF_FAIL(WEFT_E_INVALID, "entry %lld: runs from %g to %g", at,
                            e->start, e->end);
     }
-    return WEFT_OK;
+    return check_levels(t);
 }
