@@ -82,8 +82,7 @@ static weft_status make_optimal(const wf_schedule_args *a, weft_schedule_options
     wf_schedule_stages lists;
     WF_TRY(weft_schedule_shape(a->kind, a->p, a->m, a->v, &plain, &shape));
     WF_TRY(wf_schedule_stages_read(a, &shape, o, &lists));
-    weft_status st = weft_schedule_bound(a->p, a->m, a->v, o, &least);
-    if (st == WEFT_OK) st = weft_schedule_make(a->kind, a->p, a->m, a->v, o, s);
+    weft_status st = weft_schedule_optimal(a->p, a->m, a->v, o, s, &least);
     if (st == WEFT_OK) *bound = least.makespan / lists.parts;
     wf_schedule_stages_clear(&lists);
     return st;

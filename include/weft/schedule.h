@@ -143,8 +143,9 @@ WEFT_API void weft_schedule_clear(weft_schedule *s);
 /** A time that no schedule can beat. */
 typedef struct weft_schedule_lower_bound {
     double makespan;
-    int rank;      /**< whose work or memory it follows from */
-    int by_memory; /**< 1: from its memory limit             */
+    int rank;      /**< whose work or memory it follows from, or -1  */
+    int by_memory; /**< 1: from the area under its memory limit      */
+    int by_search; /**< 1: all schedules were looked at (to 1e-9 of the time) */
 } weft_schedule_lower_bound;
 
 /** Lower bound of the makespan of every schedule of one step with the placement, times,
@@ -154,6 +155,13 @@ typedef struct weft_schedule_lower_bound {
 WEFT_API WEFT_MUST_CHECK weft_status
 weft_schedule_bound(int p, int m, int v, const weft_schedule_options *opt,
                     weft_schedule_lower_bound *out);
+
+/** weft_schedule_make("optimal", ...), with the greatest lower bound that is known then:
+ *  that of weft_schedule_bound(), or, of a small schedule whose search was complete, the
+ *  makespan itself. */
+WEFT_API WEFT_MUST_CHECK weft_status
+weft_schedule_optimal(int p, int m, int v, const weft_schedule_options *opt,
+                      weft_schedule *out, weft_schedule_lower_bound *bound);
 
 /** Number of stages: p, p*v or (bidir) p and (bidirv) 2p per direction. The two
  *  directions of bidir and bidirv share the micro-batches: the first half, rounded up,

@@ -11,20 +11,25 @@
  *     . 0 1 . . . a 2 . . b A 3 . c B . . . . d C D . . .
  *     . . 0 - a - 1 - b - 2 - c - A - 3 - d - B - C - D -
  *
- * Three sources, of which the best is taken:
+ * Of these sources the best is taken:
  *
  *   kinds    every synchronous kind of the same placement that fits the memory, its B's
  *            split: so no fixed kind is ever better
  *   lists    a list scheduler (optimal-list.c) under each of a set of rules: how deep the
  *            forwards run ahead, which of two ops that are ready goes first, and when a W
  *            fills a wait
+ *   layers   small problems: all partial schedules that could become the shortest, op by
+ *            op (optimal-beam.c). Mostly that is all there are, and then the schedule is
+ *            proved to be a shortest one
  *   moves    on the critical path of the best of these (optimal-improve.c)
+ *   layers   small problems that are still open: again, wider, below what was found
  *
  * It ends where the time is that of the bound. All effort is counted in ops that are
- * looked at, not in seconds, so that the same input gives the same schedule. Up to some
- * ten thousand ops (p = 16, m = 64 has 3072) there are thousands of moves; at a million
- * the kinds and a few lists are what is left, and above 2^22 (2^28/p from
- * 64 ranks on: the scheduler looks at every rank for each op) the kinds alone.
+ * looked at, not in seconds, so that the same input gives the same schedule. Small is up
+ * to 216 ops (p = 4, m = 6, v = 2 has 144). Up to some ten thousand ops (p = 16, m = 64
+ * has 3072) there are thousands of moves; at a million the kinds and a few lists are what
+ * is left, and above 2^22 (2^28/p from 64 ranks on: the scheduler looks at every rank for
+ * each op) the kinds alone.
  *
  * 2m(p-1) messages, 2m(pv-1) on a loop, 2mv(p-1) on a V; no closed forms.
  */
@@ -32,7 +37,8 @@
 #include <string.h>
 
 #include "base/alloc.h"
-#include "schedule/kinds/optimal.h"
+#include "schedule/ir.h"
+#include "schedule/kinds/optimal-search.h"
 
 /* ---- what it can do ------------------------------------------------------------- */
 
@@ -118,202 +124,7 @@ static int64_t count(const weft_schedule *q, int rank)
     return WF_LANES * (int64_t)q->m * q->v;
 }
 
-/* ---- the search ----------------------------------------------------------------- */
-
-enum {
-    RULES = 5 * 3 * 2 * 2 * 2,
-    MOST_LISTS = 4000,
-    LIST_WORK = 1 << 20,   /* ops that lists may place                            */
-    MOST_LISTED = 1 << 22, /* ops of a schedule beyond which there are none       */
-    MOVE_WORK = 12000000,  /* ops that moves may time                             */
-    MOST_MOVES = 300000,
-    STARTS = 4, /* of their own, where there are so many moves: */
-    LEAST_FRESH_MOVES = 40000
-};
-
-typedef struct searcher {
-    const weft_schedule *s;
-    const weft_schedule_options *opt;
-    wf_problem x;
-    wf_clock clock;
-    int *order, *best; /* [p][len] */
-    double makespan;   /* of best */
-    weft_schedule_lower_bound bound;
-} searcher;
-
-static int is_done(const searcher *a)
-{
-    return a->makespan <= a->bound.makespan * (1 + 1e-12);
-}
-
-/* order is a candidate. */
-static void offer(searcher *a, double makespan)
-{
-    if (!(makespan < a->makespan)) return;
-    for (int r = 0; r < a->x.p; r++)
-        if (!wf_order_fits(&a->x, r, a->order + r * a->x.len)) return;
-    int *swap = a->best;
-    a->best = a->order;
-    a->order = swap;
-    a->makespan = makespan;
-}
-
-/* Lanes of another schedule's ops, B as I and W. 0 where a list is longer or shorter. */
-static int lanes_of(const wf_problem *x, const weft_schedule *other, int *order)
-{
-    for (int r = 0; r < x->p; r++) {
-        int *o = order + r * x->len, *end = o + x->len;
-        for (int64_t i = other->first[r]; i < other->first[r + 1]; i++) {
-            const weft_op *op = &other->op[i];
-            int lane = wf_lane(x->stage[(int64_t)r * x->v + op->chunk], 0);
-            int n = op->kind == WEFT_OP_B ? 2 : 1;
-            if (op->kind > WEFT_OP_W || end - o < n) return 0;
-            if (op->kind == WEFT_OP_F) *o++ = lane + WF_LANE_F;
-            if (op->kind == WEFT_OP_B || op->kind == WEFT_OP_I) *o++ = lane + WF_LANE_I;
-            if (op->kind == WEFT_OP_B || op->kind == WEFT_OP_W) *o++ = lane + WF_LANE_W;
-        }
-        if (o != end) return 0;
-    }
-    return 1;
-}
-
-/* Mean times for a kind that is made for equal stages. */
-static weft_schedule_options even(const searcher *a)
-{
-    weft_schedule_options o = {.latency = a->x.latency,
-                               .placement =
-                                   a->x.v == 1 ? WEFT_PLACE_SINGLE : WEFT_PLACE_V};
-    double *mean[] = {&o.tf, &o.ti, &o.tw};
-    for (int lane = 0; lane < WF_LANES * a->x.n; lane++)
-        *mean[lane % WF_LANES] += a->x.dur[lane] / a->x.p;
-    double least = INFINITY;
-    for (int r = 0; r < a->x.p; r++) {
-        double most = 0; /* in forwards of a full stage */
-        for (int k = 0; k < a->x.v; k++)
-            most = fmax(most, a->x.hold[wf_lane(a->x.stage[r * a->x.v + k], 0)]);
-        if (most > 0) least = fmin(least, a->x.limit[r] / (most * a->x.v));
-    }
-    o.mem_limit = least < a->x.m ? least : a->x.m;
-    return o;
-}
-
-static weft_status try_kind(searcher *a, const weft_schedule_kind *k,
-                            const weft_schedule_options *options)
-{
-    const wf_problem *x = &a->x;
-    weft_schedule other;
-    /* one that does not apply is no failure */
-    if (weft_schedule_shape(k->name, x->p, x->m, x->v, options, &other) != WEFT_OK ||
-        other.placement != a->s->placement)
-        return WEFT_OK;
-    weft_status st = weft_schedule_make(k->name, x->p, x->m, x->v, options, &other);
-    if (st != WEFT_OK) return st == WEFT_E_INFEASIBLE ? WEFT_OK : st;
-    if (lanes_of(x, &other, a->order)) offer(a, wf_clock_run(x, a->order, &a->clock));
-    weft_schedule_clear(&other);
-    return WEFT_OK;
-}
-
-/* A kind that searches itself: under its own limit, and under this one. */
-static weft_status try_searched(searcher *a, const weft_schedule_kind *k)
-{
-    weft_schedule_options told = even(a), own = told;
-    own.mem_limit = 0;
-    WF_TRY(try_kind(a, k, &own));
-    return is_done(a) ? WEFT_OK : try_kind(a, k, &told);
-}
-
-static weft_status try_kinds(searcher *a)
-{
-    static const weft_schedule_options none = {.group = 0};
-    for (int i = 0; i < wf_schedule_n_kinds && !is_done(a); i++) {
-        const weft_schedule_kind *k = wf_schedule_kinds[i];
-        int synchronous = !k->forward_only && !k->weight_copies;
-        if (!synchronous || !strcmp(k->name, a->s->kind)) continue;
-        WF_TRY(k->searched ? try_searched(a, k) : try_kind(a, k, &none));
-    }
-    return WEFT_OK;
-}
-
-/* Fills the micro-batches one after the other: fits wherever anything does. */
-static void try_serial(searcher *a)
-{
-    const wf_problem *x = &a->x;
-    for (int r = 0; r < x->p; r++) {
-        int *o = a->order + r * x->len;
-        for (int k = 0; k < x->m; k++) {
-            for (int c = 0; c < x->v; c++)
-                *o++ = wf_lane(x->stage[(int64_t)r * x->v + c], WF_LANE_F);
-            for (int c = x->v - 1; c >= 0; c--) {
-                *o++ = wf_lane(x->stage[(int64_t)r * x->v + c], WF_LANE_I);
-                *o++ = wf_lane(x->stage[(int64_t)r * x->v + c], WF_LANE_W);
-            }
-        }
-    }
-    offer(a, wf_clock_run(x, a->order, &a->clock));
-}
-
-static wf_rule rule_at(int i)
-{
-    static const double depth[] = {1, 0, 1.5, 2, 1.2}, fill[] = {0, 1, 0.5},
-                        patience[] = {0, 0.5};
-    wf_rule rule = {.depth = depth[i % 5]};
-    rule.fill = fill[(i /= 5) % 3];
-    rule.wide = (i /= 3) % 2;
-    rule.patience = patience[(i /= 2) % 2];
-    rule.forward = (i / 2) % 2;
-    return rule;
-}
-
-static wf_rule random_rule(uint64_t *seed)
-{
-    wf_rule rule = {.depth = wf_random_below(seed, 11) / 4.0};
-    rule.fill = wf_random_below(seed, 5) / 4.0;
-    rule.wide = (int)wf_random_below(seed, 2);
-    rule.patience = wf_random_below(seed, 5) / 4.0;
-    rule.forward = wf_random_below(seed, 4) == 0;
-    rule.chance = 1 + *seed / 2;
-    return rule;
-}
-
-static void try_lists(searcher *a)
-{
-    int64_t ops = a->x.p * a->x.len;
-    if (ops > MOST_LISTED || ops * a->x.p > 64 * (int64_t)MOST_LISTED) return;
-    int64_t runs = wf_least(MOST_LISTS, 2 + LIST_WORK / ops);
-    uint64_t seed = 0x2545f4914f6cdd1d;
-    for (int i = 0; i < runs && !is_done(a); i++) {
-        wf_rule rule = i < RULES ? rule_at(i) : random_rule(&seed);
-        if (i < RULES && rule.wide && a->x.v == 1) continue;
-        offer(a, wf_list_run(&a->x, &rule, &a->clock, a->order));
-    }
-}
-
-/* Small problems: the same from other lists, which lie in other valleys. */
-static weft_status start_afresh(searcher *a, int64_t moves)
-{
-    uint64_t seed = 0x9e3779b97f4a7c15;
-    for (int k = 0; k < STARTS && !is_done(a); k++) {
-        wf_rule rule = random_rule(&seed);
-        double t = wf_list_run(&a->x, &rule, &a->clock, a->order);
-        if (!(t < INFINITY)) continue;
-        WF_TRY(wf_order_improve(&a->x, moves, a->bound.makespan, a->order, &t));
-        offer(a, t);
-    }
-    return WEFT_OK;
-}
-
-static weft_status search(searcher *a)
-{
-    int64_t ops = a->x.p * a->x.len, moves = wf_least(MOST_MOVES, MOVE_WORK / ops);
-    try_serial(a);
-    WF_TRY(try_kinds(a));
-    try_lists(a);
-    if (is_done(a) || moves < 100) return WEFT_OK;
-    WF_TRY(wf_order_improve(&a->x, moves, a->bound.makespan, a->best, &a->makespan));
-    return moves < LEAST_FRESH_MOVES ? WEFT_OK : start_afresh(a, moves / STARTS);
-}
-
-static void write_ops(const searcher *a)
+static void write_ops(const wf_searcher *a)
 {
     const wf_problem *x = &a->x;
     memset(a->clock.count, 0, (size_t)(WF_LANES * x->n) * sizeof *a->clock.count);
@@ -332,27 +143,40 @@ static void write_ops(const searcher *a)
     }
 }
 
-static weft_status init(searcher *a)
+static weft_status init(wf_searcher *a, const weft_schedule_options *opt)
 {
-    WF_TRY(wf_problem_init(a->s, a->opt, &a->x));
+    WF_TRY(wf_problem_init(a->s, opt, &a->x));
     WF_TRY(WF_ALLOC(a->x.p * a->x.len, &a->order));
     WF_TRY(WF_ALLOC(a->x.p * a->x.len, &a->best));
     WF_TRY(wf_clock_init(&a->x, &a->clock));
-    return wf_problem_bound(&a->x, &a->bound);
+    WF_TRY(wf_window_init(&a->x, &a->window));
+    return wf_problem_bound(&a->x, &a->window, &a->bound);
 }
 
-static weft_status generate(const weft_schedule *s, const weft_schedule_options *opt)
+static weft_status solve(const weft_schedule *s, const weft_schedule_options *opt,
+                         weft_schedule_lower_bound *bound)
 {
-    static const weft_schedule_options none = {.group = 0};
-    searcher a = {.s = s, .opt = opt ? opt : &none, .makespan = INFINITY};
-    weft_status st = init(&a);
-    if (st == WEFT_OK) st = search(&a);
-    if (st == WEFT_OK) write_ops(&a);
+    wf_searcher a = {.s = s, .makespan = INFINITY};
+    weft_status st = init(&a, opt);
+    if (st == WEFT_OK) st = wf_search(&a);
+    if (st == WEFT_OK) {
+        write_ops(&a);
+        *bound = a.bound;
+    }
     wf_free(a.order);
     wf_free(a.best);
     wf_clock_clear(&a.clock);
+    wf_window_clear(&a.window);
     wf_problem_clear(&a.x);
     return st;
+}
+
+static const weft_schedule_options none = {.group = 0};
+
+static weft_status generate(const weft_schedule *s, const weft_schedule_options *opt)
+{
+    weft_schedule_lower_bound bound;
+    return solve(s, opt ? opt : &none, &bound);
 }
 
 const weft_schedule_kind wf_kind_optimal = {
@@ -369,13 +193,36 @@ const weft_schedule_kind wf_kind_optimal = {
 weft_status weft_schedule_bound(int p, int m, int v, const weft_schedule_options *opt,
                                 weft_schedule_lower_bound *out)
 {
-    static const weft_schedule_options none = {.group = 0};
     weft_schedule q;
     wf_problem x;
+    wf_window w = {0};
     if (!opt) opt = &none;
     WF_TRY(weft_schedule_shape(wf_kind_optimal.name, p, m, v, opt, &q));
     WF_TRY(wf_problem_init(&q, opt, &x));
-    weft_status st = wf_problem_bound(&x, out);
+    weft_status st = wf_window_init(&x, &w);
+    if (st == WEFT_OK) st = wf_problem_bound(&x, &w, out);
+    wf_window_clear(&w);
     wf_problem_clear(&x);
+    return st;
+}
+
+weft_status weft_schedule_optimal(int p, int m, int v, const weft_schedule_options *opt,
+                                  weft_schedule *out, weft_schedule_lower_bound *bound)
+{
+    weft_schedule q, s;
+    int64_t *n = NULL;
+    if (!opt) opt = &none;
+    WF_TRY(weft_schedule_shape(wf_kind_optimal.name, p, m, v, opt, &q));
+    WF_TRY(WF_ALLOC(q.p, &n));
+    for (int r = 0; r < q.p; r++)
+        n[r] = count(&q, r);
+    weft_status st = wf_schedule_alloc(&q, n, &s);
+    wf_free(n);
+    if (st != WEFT_OK) return st;
+    st = solve(&s, opt, bound);
+    if (st == WEFT_OK)
+        *out = s;
+    else
+        weft_schedule_clear(&s);
     return st;
 }

@@ -98,5 +98,32 @@ weft_status wf_order_improve(const wf_problem *x, int64_t tries, double bound,
 
 /* ---- the bound ------------------------------------------------------------------ */
 
-weft_status wf_problem_bound(const wf_problem *x, weft_schedule_lower_bound *out);
+/* What holds of an op in every order (optimal-window.c). */
+typedef struct wf_window {
+    double *head;  /* [3n][m] it starts no sooner                                 */
+    double *tail;  /* [3n][m] from its end to the end of the step                 */
+    int64_t *room; /* [n][v][2] so many micro-batches before the k-th forward of a
+                      stage, I (0) and W (1) of that chunk of its rank are done   */
+} wf_window;
+
+weft_status wf_window_init(const wf_problem *x, wf_window *out);
+void wf_window_clear(wf_window *w);
+
+weft_status wf_problem_bound(const wf_problem *x, const wf_window *w,
+                             weft_schedule_lower_bound *out);
+
+/* ---- the complete search -------------------------------------------------------- */
+
+typedef struct wf_effort {
+    int width; /* partial schedules of a layer */
+    int steps; /* of all layers                */
+} wf_effort;
+
+enum { WF_FOUND = 1, WF_COMPLETE = 2 };
+
+/* The shortest order below the target that it comes across, if any; with WF_COMPLETE
+ * there is none that is shorter. `least` is a bound; at most WF_MOST_COUNTED
+ * micro-batches. */
+weft_status wf_order_search(const wf_problem *x, const wf_window *w, double least,
+                            wf_effort effort, double target, int *order, int *found);
 #endif
