@@ -30,7 +30,11 @@ static const char *value_word(const wf_item *it)
 {
     if (wf_item_is_flag(it)) return "";
     if (it->row) return it->row->arg ? it->row->arg : it->row->choices ? "WORD" : "X";
-    return it->table->field[it->field].type == WF_STRING ? "TEXT" : "N";
+    switch (it->table->field[it->field].type) {
+    case WF_STRING: return "TEXT";
+    case WF_CHOICE: return "WORD";
+    default: return "N";
+    }
 }
 
 static void put_item(weft_writer *out, const wf_item *it)

@@ -68,6 +68,7 @@ typedef struct weft_arch {
     int32_t embed_norm; /**< a norm after the embedding (BLOOM)              */
     int32_t parallel;   /**< attention and MLP side by side after one norm   */
     int32_t sandwich;   /**< norms after attention and MLP too (Gemma 2, 3)  */
+    int32_t sinks;      /**< one learned score a head beside the keys' (gpt-oss) */
 
     int64_t experts;           /**< routed experts of an MoE layer; 0: dense */
     int64_t experts_per_token; /**< of them                                  */
@@ -115,6 +116,7 @@ typedef enum weft_role {
     WEFT_Q_NORM_B,
     WEFT_K_NORM_G,
     WEFT_K_NORM_B,
+    WEFT_SINKS,
     WEFT_LN1_POST_G, /**< sandwich norms */
     WEFT_LN1_POST_B,
     WEFT_LN2_POST_G,
@@ -129,14 +131,18 @@ typedef enum weft_role {
     WEFT_ROUTER_W,  /**< [experts, hidden] */
     WEFT_ROUTER_B,
     WEFT_EXPERT_FC_W, /**< one of each expert: `experts` of the row */
+    WEFT_EXPERT_FC_B,
     WEFT_EXPERT_PROJ_W,
+    WEFT_EXPERT_PROJ_B,
     WEFT_SHARED_FC_W, /**< the shared experts as one MLP */
+    WEFT_SHARED_FC_B,
     WEFT_SHARED_PROJ_W,
+    WEFT_SHARED_PROJ_B,
     WEFT_MTP_EMBED_G, /**< norms of the two inputs of an MTP module */
     WEFT_MTP_HIDDEN_G,
     WEFT_MTP_IN_W, /**< [hidden, 2 hidden]: joins them */
     WEFT_MTP_OUT_G,
-    WEFT_PATCH_W, /**< [hidden, channels * patch^2]; ORBIT: one a channel */
+    WEFT_PATCH_W, /**< [hidden, channels * patch^2]; ORBIT: [channels * hidden, patch^2] */
     WEFT_PATCH_B,
     WEFT_CLS,
     WEFT_CHANNEL_EMBED, /**< ORBIT: [channels, hidden] */
@@ -147,7 +153,7 @@ typedef enum weft_role {
     WEFT_CHANNEL_OUT_B,
     WEFT_LEAD_W, /**< ORBIT: lead time -> hidden */
     WEFT_LEAD_B,
-    WEFT_DECODER_W, /**< ORBIT: decoder_layers of [hidden, hidden] */
+    WEFT_DECODER_W, /**< ORBIT: decoder_layers of [hidden, hidden], one above the other */
     WEFT_DECODER_B,
     WEFT_N_ROLES
 } weft_role;
@@ -164,7 +170,7 @@ typedef struct weft_tensor_info {
     int n_dims; /**< 1 or 2                                               */
     int64_t size[2];
     int tp_dim;         /**< dimension that TP splits; -1: replicated over TP     */
-    int n_segments;     /**< 1; 3 for q, k, v; 2 for gate, up or one expert MLP's */
+    int n_segments;     /**< 1; 3 for q, k, v; 2 for gate, up                     */
     int64_t segment[3]; /**< lengths along tp_dim; their sum is size[tp_dim]      */
     char segment_name[3][8]; /**< "q" "k" "v" or "gate" "up"; "" for 1 segment    */
     int is_vocab; /**< tp_dim is the vocabulary and is padded               */

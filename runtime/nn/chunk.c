@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "base/error.h"
 #include "nn/nn.h"
 #include "nn/param.h"
 
@@ -32,6 +33,7 @@ weft_status weft_chunk_create(const weft_chunk_config *cfg, const weft_shard *sh
                               weft_chunk *out)
 {
     weft_chunk c = {.cfg = *cfg, .sh = *sh};
+    WF_TRY(weft_arch_require_family(cfg->arch, "gpt2")); /* what the layers here are */
     wf_dims g = wf_chunk_dims(&c);
 
     if (cfg->exact > 0 && sh->t != WEFT_F64)

@@ -107,6 +107,51 @@ static weft_status check_number(const char *label, const wf_field *f, double x)
     return WEFT_OK;
 }
 
+/* ---- words of a choice ----------------------------------------------------------- */
+
+/* Copies word i of "none|head|full"; 0 where there are fewer. */
+static int word_at(const wf_field *f, int i, char *buf)
+{
+    const char *s = f->text;
+    for (; i > 0; i--) {
+        s = strchr(s, '|');
+        if (!s) return 0;
+        s++;
+    }
+    size_t n = strcspn(s, "|");
+    assert(n < LABEL);
+    memcpy(buf, s, n);
+    buf[n] = 0;
+    return 1;
+}
+
+static int n_words(const wf_field *f)
+{
+    int n = 1;
+    for (const char *s = f->text; *s; s++)
+        n += *s == '|';
+    return n;
+}
+
+static weft_status parse_choice(const char *label, const wf_field *f, const char *text,
+                                int32_t *out)
+{
+    char word[LABEL], near[LABEL] = "";
+    int best = 3; /* edits: further off is another word */
+
+    for (int i = 0; word_at(f, i, word); i++) {
+        if (!strcmp(word, text)) return *out = i, WEFT_OK;
+        int d = wf_distance(word, text);
+        if (d < best) best = d, memcpy(near, word, sizeof near);
+    }
+    if (*near)
+        return WF_FAIL(WEFT_E_INVALID, "%s: '%.40s' is none of %s; did you mean %s?",
+                       label, text, f->text, near);
+    return WF_FAIL(WEFT_E_INVALID, "%s: '%.40s' is none of %s", label, text, f->text);
+}
+
+/* ---- parsing --------------------------------------------------------------------- */
+
 static weft_status parse(const char *label, const wf_field *f, const char *text,
                          value *v)
 {
@@ -121,6 +166,7 @@ static weft_status parse(const char *label, const wf_field *f, const char *text,
         if (f->type == WF_I32) v->i32 = (int32_t)v->i64;
         return WEFT_OK;
     case WF_BOOL: return wf_num_bool(label, text, &v->i32);
+    case WF_CHOICE: return parse_choice(label, f, text, &v->i32);
     case WF_STRING: break;
     }
     if (f->size && strlen(text) >= f->size)
@@ -134,6 +180,7 @@ static int is_default(const char *label, const wf_field *f, const char *text)
 {
     value a = {.i64 = 0}, b = {.i64 = 0};
     if (f->type == WF_STRING) return !strcmp(text, f->text);
+    if (f->type == WF_CHOICE) return !parse_choice(label, f, text, &a.i32) && !a.i32;
     if (parse(label, f, text, &a) || parse(label, f, f->text, &b)) return 0;
     return f->type == WF_F64   ? a.f64 == b.f64
            : f->type == WF_I64 ? a.i64 == b.i64
@@ -142,8 +189,9 @@ static int is_default(const char *label, const wf_field *f, const char *text)
 
 static weft_status not_yet(const char *label, const wf_field *f, const char *found)
 {
-    return WF_FAIL(WEFT_E_INVALID, "%s %.40s is not in this version; %s is", label,
-                   found, f->text);
+    int n = f->type == WF_CHOICE ? (int)strcspn(f->text, "|") : (int)strlen(f->text);
+    return WF_FAIL(WEFT_E_INVALID, "%s %.40s is not in this version; %.*s is", label,
+                   found, n, f->text);
 }
 
 weft_status wf_field_set(const wf_table *t, void *obj, const char *name,
@@ -173,7 +221,7 @@ void wf_field_defaults(const wf_table *t, void *obj)
     for (int i = 0; i < t->n; i++) {
         const wf_field *f = &t->field[i];
         memset((char *)obj + f->offset, 0, f->size);
-        if (!f->text) continue;
+        if (!f->text || f->type == WF_CHOICE) continue; /* zero: the first word */
         weft_status st = wf_field_set(t, obj, f->name, f->text);
         assert(st == WEFT_OK);
         (void)st;
@@ -203,6 +251,8 @@ static int is_fine(const wf_field *f, const void *obj)
     if (f->type == WF_STRING)
         return memchr(at, 0, f->size) && (f->when == WF_NOW || !strcmp(at, f->text));
     double x = as_f64(f, load(f, obj));
+    if (f->type == WF_CHOICE)
+        return x >= 0 && x < n_words(f) && (f->when == WF_NOW || x == 0);
     if (!(x >= f->min && x <= f->max) && f->type != WF_BOOL) return 0;
     return f->when == WF_NOW || (!parse("", f, f->text, &v) && x == as_f64(f, v));
 }
@@ -218,6 +268,12 @@ static weft_status explain(const wf_field *f, const char *label, const void *obj
                        (int)f->size);
     }
     double x = as_f64(f, load(f, obj));
+    if (f->type == WF_CHOICE) {
+        char word[LABEL];
+        if (x >= 0 && word_at(f, (int)x, word)) return not_yet(label, f, word);
+        return WF_FAIL(WEFT_E_INVALID, "%s has the number %d; %s are 0 to %d", label,
+                       (int)x, f->text, n_words(f) - 1);
+    }
     if (!f->text && x == 0) return WF_FAIL(WEFT_E_INVALID, "%s is not given", label);
     if (f->type == WF_BOOL) return not_yet(label, f, x != 0 ? "true" : "false");
     WF_TRY(check_number(label, f, x));
@@ -238,10 +294,11 @@ weft_status wf_field_check(const wf_table *t, const void *obj)
 void wf_field_print(const wf_table *t, int i, const void *obj, weft_writer *out)
 {
     const wf_field *f = &t->field[i];
-    char buf[32];
+    char buf[LABEL];
 
     if (!f->size) {
-        weft_print(out, "%s", f->text);
+        weft_print(out, "%s",
+                   f->type == WF_CHOICE && word_at(f, 0, buf) ? buf : f->text);
         return;
     }
     if (f->type == WF_STRING) {
@@ -251,6 +308,7 @@ void wf_field_print(const wf_table *t, int i, const void *obj, weft_writer *out)
     value v = load(f, obj);
     switch (f->type) {
     case WF_BOOL: weft_print(out, "%s", v.i32 ? "true" : "false"); break;
+    case WF_CHOICE: weft_print(out, "%s", word_at(f, v.i32, buf) ? buf : "?"); break;
     case WF_I32: weft_print(out, "%d", (int)v.i32); break;
     case WF_I64: weft_print(out, "%lld", (long long)v.i64); break;
     default: weft_print(out, "%s", wf_num_text(v.f64, buf)); break;
@@ -268,8 +326,10 @@ void wf_field_put_json(const wf_table *t, const void *obj, wf_json *j)
             continue;
         }
         value v = load(f, obj);
+        char word[LABEL];
         switch (f->type) {
         case WF_BOOL: wf_json_bool(j, v.i32); break;
+        case WF_CHOICE: wf_json_string(j, word_at(f, v.i32, word) ? word : NULL); break;
         case WF_I32: wf_json_i64(j, v.i32); break;
         case WF_I64: wf_json_i64(j, v.i64); break;
         default: wf_json_f64(j, v.f64); break;

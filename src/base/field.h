@@ -8,7 +8,16 @@
 
 /* One table per described struct drives setting from text, JSON, help and completion. */
 
-typedef enum wf_type { WF_I32, WF_I64, WF_F64, WF_BOOL, WF_STRING } wf_type;
+typedef enum wf_type {
+    WF_I32,
+    WF_I64,
+    WF_F64,
+    WF_BOOL,  /* stored as int32_t */
+    WF_CHOICE /* one of the words of `text` ("none|head|full"), stored as its place in
+                 int32_t; the first is the default */
+    ,
+    WF_STRING
+} wf_type;
 
 typedef enum wf_when {
     WF_NOW,
@@ -18,7 +27,7 @@ typedef enum wf_when {
 typedef struct wf_field {
     const char *name;  /* as in JSON: "micro_batch"; the flag is --micro-batch     */
     const char *alias; /* other accepted names, space-separated; NULL: none        */
-    wf_type type;      /* WF_BOOL is stored as int32_t                             */
+    wf_type type;
     wf_unit unit;
     size_t offset, size; /* in the struct; size 0: nothing is stored (WF_LATER only) */
     double min, max;     /* of numbers, inclusive; exact as doubles                 */

@@ -256,9 +256,10 @@ static void megatron_and_hugging_face_names_are_known(void **state)
 static void what_cannot_be_a_model_is_refused_in_words(void **state)
 {
     refused("", "empty");
-    refused("gpt3", "did you mean gpt2?");
+    refused("gpt3", "did you mean gpt3-6.7b?"); /* what begins so is nearest */
+    refused("llama3-8", "did you mean llama3-8b?");
     refused("gpt2-medum", "did you mean gpt2-medium?");
-    refused("mistral", "known are gpt2, gpt2-medium");
+    refused("nonesuch", "`weft model list` names those that are, such as gpt2");
     refused("gpt2,", "nothing follows the last comma");
     refused("gpt2,layers", "key=value is needed");
     refused("gpt2,layres=2", "did you mean layers?");
@@ -271,12 +272,36 @@ static void what_cannot_be_a_model_is_refused_in_words(void **state)
             "heads 10 does not divide hidden 768; the nearest that do are 8 "
             "and 12");
     refused("gpt2,heads=1000", "heads 1000 are more than hidden 768");
-    refused("gpt2,head_dim=65", "head_dim 64 is needed");
-    refused("gpt2,kv_heads=4", "not in this version; kv_heads 12 is");
+    refused("gpt2,kv_heads=5",
+            "kv_heads 5 does not divide heads 12; the nearest that do are 4 and 6");
+    refused("gpt2,kv_heads=13", "kv_heads 13 are more than heads 12");
     refused("gpt2,norm_eps=0", "norm_eps 0 is not above 0");
     refused("gpt2,norm_eps=nan", "norm_eps: nan is not finite");
     refused("gpt2,init_std=-0.1", "init_std -0.1 is outside");
-    refused("gpt2,family=llama", "family 'llama' is not in this version; gpt2 is");
+    refused("gpt2,family=lama", "family 'lama' is not known; did you mean llama?");
+    refused("gpt2,family=zzzzzzz", "such as gpt2, llama, mixtral");
+    refused("gpt2,mlp=swigelu", "none of gelu|relu|swiglu|geglu; did you mean swiglu?");
+    refused("gpt2,norm=rmsnorm", "norm_bias 1 does not go with norm=rmsnorm; 0 does");
+    refused("gpt2,vocab=0", "vocab 0 is below 1");
+    refused("gpt2,positions=0", "positions 0 is below 1");
+    refused("gpt2,q_lora=8", "q_lora 8 needs kv_lora, which is 0");
+    refused("gpt2,kv_lora=8", "kv_lora 8 needs qk_nope, which is 0");
+    refused("gpt2,full_every=2", "full_every 2 needs window, which is 0");
+    refused("gpt2,channels=3", "channels 3 needs patch, which is 0");
+    refused("gpt2,experts_per_token=2", "experts_per_token 2 needs experts");
+    refused("deepseek-v3,head_dim=128",
+            "head_dim 128 is not qk_nope 128 + qk_rope 64, as kv_lora needs");
+    refused("deepseek-v3,kv_heads=8", "kv_heads 8 is not heads 128, as kv_lora needs");
+    refused("deepseek-v3,qkv_bias=1", "qkv_bias 1 does not go with kv_lora");
+    refused("mixtral-8x7b,experts_per_token=9", "outside 1 .. 8, the experts");
+    refused("mixtral-8x7b,dense_layers=32", "leave none of the 32 layers to them");
+    refused("vit-b16,image_width=220",
+            "patch 16 does not divide image_width 220; the nearest it does are 208 and "
+            "224");
+    refused("vit-b16,positions=9", "positions 9 are not the 197 tokens of an image");
+    refused("vit-b16,vocab=9", "vocab 9 does not go with patch");
+    refused("vit-b16,decoder_layers=2", "decoder_layers 2 does not go with classes");
+    refused("phi-2,sandwich=1", "sandwich 1 does not go with parallel");
     refused("layers=1e6,hidden=5e8,heads=1,vocab=1", "more than 2^58 parameters");
     refused("gpt2,vocab=3e9", "vocab 3000000000 is outside");
 }
@@ -336,11 +361,13 @@ static void json_states_the_dimensions_and_the_count(void **state)
     weft_text text = {0};
     weft_writer out = weft_text_writer(&text);
     weft_arch_write_json(&a, &out);
-    assert_string_equal(
+    assert_non_null(strstr(
         text.s, "{\"name\":\"gpt2\",\"family\":\"gpt2\",\"layers\":12,\"hidden\":768,"
                 "\"heads\":12,\"kv_heads\":12,\"head_dim\":64,\"ffn\":3072,"
                 "\"vocab\":50257,\"positions\":1024,\"tied\":true,"
-                "\"norm_eps\":1e-05,\"init_std\":0.02,\"params\":124439808}");
+                "\"norm_eps\":1e-05,\"init_std\":0.02,\"position\":\"learned\","));
+    assert_non_null(
+        strstr(text.s, ",\"params\":124439808,\"active_params\":124439808}"));
     weft_text_clear(&text);
 }
 

@@ -14,7 +14,7 @@ typedef struct thing {
     int64_t many, needed;
     double rate;
     char word[8];
-    int32_t later;
+    int32_t later, kind;
 } thing;
 
 #define AT(member) WF_AT(thing, member)
@@ -27,9 +27,11 @@ static const wf_field fields[] = {
     {"word", NULL, WF_STRING, WF_PLAIN, AT(word), 0, 0, "abc", WF_NOW, "h"},
     {"later", NULL, WF_I32, WF_PLAIN, AT(later), 0, 5, "0", WF_LATER, "h"},
     {"nowhere", NULL, WF_STRING, WF_PLAIN, 0, 0, 0, 0, "none", WF_LATER, "h"},
+    {"kind", NULL, WF_CHOICE, WF_PLAIN, AT(kind), 0, 0, "none|head|full", WF_NOW, "h"},
+    {"mode", NULL, WF_CHOICE, WF_PLAIN, 0, 0, 0, 0, "off|on", WF_LATER, "h"},
 };
-static const wf_table flags = {"thing option", "--", 8, fields};
-static const wf_table keys = {"thing", "", 8, fields};
+static const wf_table flags = {"thing option", "--", 10, fields};
+static const wf_table keys = {"thing", "", 10, fields};
 
 static thing fresh(void)
 {
@@ -117,6 +119,28 @@ static void a_struct_filled_by_hand_is_checked(void **state)
     assert_int_equal(wf_field_check(&flags, &t), WEFT_E_INVALID);
 }
 
+static void a_choice_is_one_of_its_words(void **state)
+{
+    thing t = fresh();
+    assert_int_equal(t.kind, 0);
+    assert_int_equal(wf_field_set(&flags, &t, "kind", "full"), WEFT_OK);
+    assert_int_equal(t.kind, 2);
+    refused("kind", "ful",
+            "--kind: 'ful' is none of none|head|full; did you mean full?");
+    refused("kind", "none|head", "is none of none|head|full");
+    refused("kind", "2", "is none of none|head|full");
+    refused("kind", "", "is none of none|head|full");
+    refused("mode", "on", "--mode on is not in this version; off is");
+    assert_int_equal(wf_field_set(&flags, &t, "mode", "off"), WEFT_OK);
+    t.needed = 1;
+    t.kind = 3;
+    assert_int_equal(wf_field_check(&flags, &t), WEFT_E_INVALID);
+    assert_string_equal(weft_status_message(),
+                        "--kind has the number 3; none|head|full are 0 to 2");
+    t.kind = -1;
+    assert_int_equal(wf_field_check(&flags, &t), WEFT_E_INVALID);
+}
+
 /* Printing every field and setting the text again gives the same struct. */
 static void printed_values_read_back(void **state)
 {
@@ -125,6 +149,7 @@ static void printed_values_read_back(void **state)
     t.many = 999999999999999;
     t.needed = 9;
     t.on = 0;
+    t.kind = 1;
     memset(&back, 0, sizeof back);
     wf_field_defaults(&flags, &back);
     for (int i = 0; i < flags.n; i++) {
@@ -135,7 +160,7 @@ static void printed_values_read_back(void **state)
         weft_text_clear(&text);
     }
     assert_true(back.small == t.small && back.on == t.on && back.many == t.many &&
-                back.needed == t.needed && back.rate == t.rate);
+                back.needed == t.needed && back.rate == t.rate && back.kind == t.kind);
     assert_string_equal(back.word, t.word);
 }
 
@@ -151,7 +176,7 @@ static void json_has_one_member_a_stored_field(void **state)
     assert_string_equal(text.s,
                         "{\"small\":3,\"on\":true,\"many_things\":7000000000,"
                         "\"needed\":0,\"rate\":989000000000000,\"word\":\"abc\","
-                        "\"later\":0}");
+                        "\"later\":0,\"kind\":\"none\"}");
     weft_text_clear(&text);
 }
 
@@ -163,6 +188,7 @@ int main(void)
         cmocka_unit_test(errors_name_flag_value_and_range),
         cmocka_unit_test(what_this_version_lacks_is_refused_but_its_default_is_not),
         cmocka_unit_test(a_struct_filled_by_hand_is_checked),
+        cmocka_unit_test(a_choice_is_one_of_its_words),
         cmocka_unit_test(printed_values_read_back),
         cmocka_unit_test(json_has_one_member_a_stored_field),
     };
