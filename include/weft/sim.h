@@ -30,6 +30,7 @@ typedef struct weft_sim_bytes {
     const double *free_i; /**< kept from the start of F to the end of I (or B) */
     const double *free_w; /**< kept from the start of F to the end of W (or B) */
     const double *temp[WEFT_OP_N_COMPUTE]; /**< kept only while an op of a kind runs */
+    double limit; /**< of each rank, for weft_sim.first_over; 0: none */
 } weft_sim_bytes;
 
 /** Zeroed: one step, no optimizer, no bytes. */
@@ -42,11 +43,11 @@ typedef struct weft_sim_options {
     const weft_sim_bytes *bytes;
 } weft_sim_options;
 
-/** The most that a rank holds. */
-typedef struct weft_sim_peak {
-    double bytes, at; /**< `at` is the first time */
-    weft_op op;       /**< that runs then         */
-} weft_sim_peak;
+/** What a rank holds while an op runs, and the op's start. */
+typedef struct weft_sim_held {
+    double bytes, at;
+    weft_op op;
+} weft_sim_held;
 
 typedef struct weft_sim {
     weft_eval eval; /**< of all steps; busy holds the optimizer too */
@@ -57,7 +58,10 @@ typedef struct weft_sim {
      *  is a mean of the last half; for one step, its length. */
     double step_time;
     int period, steady_from;
-    weft_sim_peak *peak; /**< [p] where bytes were given, else NULL */
+    weft_sim_held
+        *peak; /**< [p] the most, first time; NULL where no bytes were given */
+    weft_sim_held
+        *first_over; /**< [p] first above the limit; bytes 0: never. As peak       */
 } weft_sim;
 
 /**

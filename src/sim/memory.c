@@ -24,6 +24,9 @@ static weft_status check_list(const double *list, int n, const char *what)
 static weft_status check_bytes(const weft_schedule *s, const weft_sim_bytes *b)
 {
     int n = weft_schedule_stages(s);
+    if (!wf_is_duration(b->limit))
+        return WF_FAIL(WEFT_E_INVALID, "the limit of memory is %g bytes, not 0 or more",
+                       b->limit);
     WF_TRY(check_list(b->free_i, n, "what I frees"));
     WF_TRY(check_list(b->free_w, n, "what W frees"));
     for (int kind = 0; kind < WEFT_OP_N_COMPUTE; kind++)
@@ -41,6 +44,7 @@ weft_status wf_memory_open(const weft_schedule *s, const weft_costs *costs,
     WF_TRY(check_bytes(s, bytes));
     weft_status st = WF_ALLOC(s->p, &m.now);
     if (st == WEFT_OK) st = WF_ALLOC(s->p, &m.peak);
+    if (st == WEFT_OK) st = WF_ALLOC(s->p, &m.first_over);
     if (st == WEFT_OK)
         *out = m;
     else
@@ -52,8 +56,9 @@ void wf_memory_clear(wf_memory *m)
 {
     wf_free(m->now);
     wf_free(m->peak);
+    wf_free(m->first_over);
     m->now = NULL;
-    m->peak = NULL;
+    m->peak = m->first_over = NULL;
 }
 
 static double of(const double *list, int stage)
@@ -88,8 +93,11 @@ static void give(wf_memory *m, int rank, const weft_op *op)
 
 static void note_peak(wf_memory *m, int rank, const weft_op *op, double at)
 {
-    if (m->now[rank] > m->peak[rank].bytes)
-        m->peak[rank] = (weft_sim_peak){m->now[rank], at, *op};
+    weft_sim_held held = {m->now[rank], at, *op};
+    double limit = m->bytes->limit;
+    if (held.bytes > m->peak[rank].bytes) m->peak[rank] = held;
+    if (limit > 0 && held.bytes > limit && !(m->first_over[rank].bytes > 0))
+        m->first_over[rank] = held;
 }
 
 weft_status wf_memory_visit(wf_memory *m, int rank, const weft_op *op, double start,

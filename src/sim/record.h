@@ -12,9 +12,9 @@ typedef struct wf_memory {
     const weft_sim_bytes *bytes;
     weft_trace *trace; /* gets the levels; may be NULL */
     int forward_only, atomic;
-    double *now;          /* [p] */
-    weft_sim_peak *peak;  /* [p] */
-    const weft_op *first; /* of the atomic pair that is being visited */
+    double *now;                      /* [p] */
+    weft_sim_held *peak, *first_over; /* [p] */
+    const weft_op *first;             /* of the atomic pair that is being visited */
     double since;
 } wf_memory;
 

@@ -253,8 +253,9 @@ static weft_status close_run(run *r, weft_sim *out)
     find_step_time(r, &x);
     x.step_end = r->step_end;
     x.peak = r->memory.peak;
+    x.first_over = r->memory.first_over;
     r->step_end = NULL;
-    r->memory.peak = NULL;
+    r->memory.peak = r->memory.first_over = NULL;
     *out = x;
     return WEFT_OK;
 }
@@ -308,5 +309,6 @@ void weft_sim_clear(weft_sim *r)
     weft_eval_clear(&r->eval);
     wf_free(r->step_end);
     wf_free(r->peak);
+    wf_free(r->first_over);
     *r = (weft_sim){.steps = 0};
 }

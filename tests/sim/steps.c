@@ -379,7 +379,7 @@ static void random_bytes(bytes *x, uint64_t *seed)
     for (int k = 0; k < 2 + WEFT_OP_N_COMPUTE; k++)
         for (int i = 0; i < 64; i++)
             x->list[k][i] = random_below(seed, 100);
-    x->b = (weft_sim_bytes){x->list[0], x->list[1], {0}};
+    x->b = (weft_sim_bytes){.free_i = x->list[0], .free_w = x->list[1]};
     for (int k = 0; k < WEFT_OP_N_COMPUTE; k++)
         x->b.temp[k] = x->list[2 + k];
 }
@@ -401,15 +401,18 @@ static double held_during(const weft_schedule *s, const bytes *x, int rank, int6
     return sum;
 }
 
-static double peak_by_counting(const random_case *x, const bytes *b, int rank)
+static double peak_by_counting(const random_case *x, const bytes *b, int rank,
+                               const weft_op **first_over)
 {
     double peak = 0;
+    *first_over = NULL;
     int forward_only = !strcmp(x->s.kind, "forward");
     for (int64_t i = x->s.first[rank]; i < x->s.first[rank + 1]; i++) {
         int block =
             x->c.overlap == WEFT_OVERLAP_ATOMIC && x->s.op[i].flags & WEFT_OPF_PAIR;
         double held = held_during(&x->s, b, rank, i, i + block, forward_only);
         if (held > peak) peak = held;
+        if (held > b->b.limit && !*first_over) *first_over = &x->s.op[i];
         i += block;
     }
     return peak;
@@ -420,9 +423,11 @@ static void memory_is_what_ops_keep_and_need(void **state)
     static random_case x;
     static bytes b;
     uint64_t seed = 13;
+    int exceeded = 0;
     for (int i = 0; i < 500; i++) {
         random_fill(&x, &seed);
         random_bytes(&b, &seed);
+        b.b.limit = 1 + random_below(&seed, 1000);
         x.o.bytes = &b.b;
         weft_trace t;
         weft_sim r;
@@ -437,7 +442,11 @@ static void memory_is_what_ops_keep_and_need(void **state)
             highest[l->rank] = fmax(highest[l->rank], l->bytes);
         }
         for (int k = 0; k < x.s.p; k++) {
-            assert_near(r.peak[k].bytes, peak_by_counting(&x, &b, k));
+            const weft_op *over;
+            assert_near(r.peak[k].bytes, peak_by_counting(&x, &b, k, &over));
+            assert_int_equal(r.first_over[k].bytes > 0, over != NULL);
+            if (over) assert_memory_equal(&r.first_over[k].op, over, sizeof *over);
+            exceeded += over != NULL;
             assert_near(r.peak[k].bytes, highest[k]);
             assert_near(last[k], 0);
         }
@@ -445,6 +454,7 @@ static void memory_is_what_ops_keep_and_need(void **state)
         weft_trace_clear(&t);
         weft_schedule_clear(&x.s);
     }
+    assert_true(exceeded > 100);
 }
 
 /* 1F1B holds p-r activations; the most is while the first B runs with its temporaries. */
