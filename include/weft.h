@@ -7,6 +7,7 @@
 #include <weft/arch.h>
 #include <weft/cost.h>
 #include <weft/draw.h>
+#include <weft/emit.h>
 #include <weft/layout.h>
 #include <weft/machine.h>
 #include <weft/mesh.h>

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* DeepSpeed: ds_config.json (deepspeed/runtime/config.py, runtime/pipe/). The number of
+ * pipeline stages is read by PipelineModule(num_stages=), which the program calls. */
+#include <string.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "plan/tool.h"
+
+static weft_status check_pipeline(const weft_layout *l)
+{
+    if (l->pp == 1 && l->vpp == 1) return WEFT_OK;
+    WF_TRY(wf_need_kind(l, "deepspeed", "1f1b"));
+    if (l->zero >= 2)
+        return WF_FAIL(WEFT_E_INFEASIBLE,
+                       "--zero %d: deepspeed's ZeRO-2 and ZeRO-3 are incompatible with "
+                       "its pipeline; --zero 1 is not",
+                       l->zero);
+    if (l->tp > 1)
+        return WF_FAIL(
+            WEFT_E_INFEASIBLE,
+            "--tp %d --pp %d: deepspeed's configuration has tensor parallelism "
+            "without a pipeline only",
+            l->tp, l->pp);
+    if (strcmp(l->stage_layers, "even"))
+        return WF_FAIL(WEFT_E_INFEASIBLE,
+                       "--stage-layers %s: deepspeed's configuration has no split by "
+                       "count; --stage-layers even",
+                       l->stage_layers);
+    return WEFT_OK;
+}
+
+static weft_status check(const weft_layout *l, const weft_arch *a)
+{
+    WF_TRY(wf_need_order(l, "deepspeed", "tp,cp,dp,pp"));
+    WF_TRY(check_pipeline(l));
+    WF_TRY(wf_need_one_recompute(l, "deepspeed"));
+    if (l->sp && l->tp > 1)
+        return WF_FAIL(
+            WEFT_E_INFEASIBLE,
+            "--sp: deepspeed's tensor parallelism has no sequence parallelism");
+    if (l->cp > 1 && strcmp(l->cp_comm, "ulysses"))
+        return WF_FAIL(WEFT_E_INFEASIBLE,
+                       "--cp-comm %s: deepspeed shares sequences by ulysses",
+                       l->cp_comm);
+    if (l->ep > 1)
+        return WF_FAIL(WEFT_E_INFEASIBLE,
+                       "--ep %d: deepspeed takes it from the model's MoE layers",
+                       l->ep);
+    if (l->replicate > 1 && l->zero != 3)
+        return WF_FAIL(WEFT_E_INFEASIBLE,
+                       "--replicate %d: deepspeed keeps copies of shards with --zero 3",
+                       l->replicate);
+    return WEFT_OK;
+}
+
+static void put_zero(wf_json *j, const weft_layout *l)
+{
+    wf_json_key(j, "zero_optimization");
+    wf_json_object(j);
+    wf_json_put_i64(j, "stage", l->zero);
+    if (l->zero) wf_json_put_bool(j, "overlap_comm", 1);
+    if (l->replicate > 1) wf_json_put_i64(j, "mics_shard_size", l->dp / l->replicate);
+    wf_json_end_object(j);
+}
+
+static void put_pipeline(wf_json *j, const weft_layout *l, int full)
+{
+    if (l->pp == 1) return;
+    wf_json_key(j, "pipeline");
+    wf_json_object(j);
+    wf_json_put_i64(j, "stages", l->pp);
+    wf_json_put_string(j, "partition", "uniform");
+    wf_json_put_i64(j, "activation_checkpoint_interval", full);
+    wf_json_end_object(j);
+}
+
+static void write_json(const weft_layout *l, const weft_arch *a, int per_node,
+                       weft_writer *out)
+{
+    wf_json j = wf_json_begin(out);
+
+    wf_json_object(&j);
+    wf_json_put_i64(&j, "train_batch_size", l->global_batch);
+    wf_json_put_i64(&j, "train_micro_batch_size_per_gpu", l->micro_batch);
+    wf_json_put_i64(&j, "gradient_accumulation_steps", weft_layout_n_micro(l));
+    wf_json_key(&j, "bf16");
+    wf_json_object(&j);
+    wf_json_put_bool(&j, "enabled", 1);
+    wf_json_end_object(&j);
+    put_zero(&j, l);
+    if (l->tp > 1) {
+        wf_json_key(&j, "tensor_parallel");
+        wf_json_object(&j);
+        wf_json_put_i64(&j, "autotp_size", l->tp);
+        wf_json_end_object(&j);
+    }
+    if (l->cp > 1) wf_json_put_i64(&j, "sequence_parallel_size", l->cp);
+    put_pipeline(&j, l, !strcmp(wf_one_recompute(l), "full"));
+    wf_json_end_object(&j);
+    weft_print(out, "\n");
+}
+
+const wf_tool wf_tool_deepspeed = {
+    .name = "deepspeed", .order = "tp,cp,dp,pp", .check = check, .write = write_json};

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Megatron-LM: arguments of pretrain_gpt.py (megatron/training/arguments.py). */
+#include <string.h>
+
+#include "base/error.h"
+#include "plan/tool.h"
+
+/* ---- what it can ------------------------------------------------------------------ */
+
+/* Its own order has dp inside pp; --use-tp-pp-dp-mapping is ours. */
+static weft_status check_order(const weft_layout *l)
+{
+    if (wf_order_is(l, "tp,cp,pp,dp") || wf_order_is(l, "tp,cp,dp,pp")) return WEFT_OK;
+    return WF_FAIL(WEFT_E_INFEASIBLE,
+                   "--order %s: megatron places its ranks tp,cp,dp,pp or, with "
+                   "--use-tp-pp-dp-mapping, tp,cp,pp,dp",
+                   l->order);
+}
+
+static weft_status check_kind(const weft_layout *l)
+{
+    WF_TRY(wf_need_kind(l, "megatron", "1f1b interleaved"));
+    if (l->pp == 1 && l->vpp > 1)
+        return WF_FAIL(WEFT_E_INFEASIBLE,
+                       "--vpp %d: megatron interleaves stages only with --pp 2 or more",
+                       l->vpp);
+    return WEFT_OK;
+}
+
+/* The first piece of the model that pretrain_gpt.py has no flag for; NULL: none. */
+static const char *strange_piece(const weft_arch *a)
+{
+    if (a->patch) return "images";
+    if (a->position == WEFT_POS_ALIBI) return "ALiBi";
+    if (a->mlp == WEFT_MLP_GEGLU) return "GeGLU";
+    if (a->mlp == WEFT_MLP_RELU) return "a ReLU that is not squared";
+    if (a->qk_norm == WEFT_QK_NORM_FULL) return "a norm of q and k over all heads";
+    if (a->embed_norm) return "a norm after the embedding";
+    if (a->parallel) return "attention and MLP side by side";
+    if (a->sandwich) return "norms after attention and MLP";
+    if (a->head_bias) return "a bias of the output layer";
+    return NULL;
+}
+
+static weft_status check_model(const weft_arch *a)
+{
+    const char *piece = strange_piece(a);
+    if (!piece) return WEFT_OK;
+    return WF_FAIL(WEFT_E_INFEASIBLE,
+                   "%s: megatron's pretrain_gpt.py has no flag for %s", a->name, piece);
+}
+
+static weft_status check(const weft_layout *l, const weft_arch *a)
+{
+    WF_TRY(check_model(a));
+    WF_TRY(check_order(l));
+    WF_TRY(check_kind(l));
+    WF_TRY(wf_need_one_recompute(l, "megatron"));
+    if (l->zero == 0 && l->replicate > 1)
+        return WF_FAIL(WEFT_E_INFEASIBLE, "--replicate %d shards nothing with --zero 0",
+                       l->replicate);
+    if ((int64_t)l->pp * l->vpp > WF_MOST_STAGES)
+        return WF_FAIL(WEFT_E_INFEASIBLE, "--pp %d * --vpp %d are more than %d stages",
+                       l->pp, l->vpp, WF_MOST_STAGES);
+    return WEFT_OK;
+}
+
+/* ---- the model -------------------------------------------------------------------- */
+
+static void put_attention(const weft_arch *a, wf_line *line)
+{
+    wf_arg(line, "--num-attention-heads %lld", (long long)a->heads);
+    if (a->kv_heads != a->heads) {
+        wf_arg(line, "--group-query-attention");
+        wf_arg(line, "--num-query-groups %lld", (long long)a->kv_heads);
+    }
+    if (a->heads * a->head_dim != a->hidden && !a->kv_lora)
+        wf_arg(line, "--kv-channels %lld", (long long)a->head_dim);
+    if (a->qkv_bias && !a->mlp_bias) wf_arg(line, "--add-qkv-bias");
+    if (a->qk_norm) wf_arg(line, "--qk-layernorm");
+    if (a->window) wf_arg(line, "--window-size %lld,0", (long long)a->window);
+    if (!a->kv_lora) return;
+    wf_arg(line, "--multi-latent-attention");
+    if (a->q_lora) wf_arg(line, "--q-lora-rank %lld", (long long)a->q_lora);
+    wf_arg(line, "--kv-lora-rank %lld", (long long)a->kv_lora);
+    wf_arg(line, "--qk-head-dim %lld", (long long)a->qk_nope);
+    wf_arg(line, "--qk-pos-emb-head-dim %lld", (long long)a->qk_rope);
+    wf_arg(line, "--v-head-dim %lld", (long long)a->v_head_dim);
+}
+
+static void put_experts(const weft_arch *a, wf_line *line)
+{
+    if (a->mtp) wf_arg(line, "--mtp-num-layers %lld", (long long)a->mtp);
+    if (!a->experts) return;
+    wf_arg(line, "--num-experts %lld", (long long)a->experts);
+    wf_arg(line, "--moe-router-topk %lld", (long long)a->experts_per_token);
+    wf_arg(line, "--moe-ffn-hidden-size %lld", (long long)a->expert_ffn);
+    if (a->shared_experts)
+        wf_arg(line, "--moe-shared-expert-intermediate-size %lld",
+               (long long)(a->shared_experts * a->expert_ffn));
+    if (a->dense_layers)
+        wf_arg(line, "--moe-layer-freq '[0]*%lld+[1]*%lld'", (long long)a->dense_layers,
+               (long long)(a->layers - a->dense_layers));
+    else if (a->moe_every > 1)
+        wf_arg(line, "--moe-layer-freq %lld", (long long)a->moe_every);
+    wf_arg(line, "--moe-token-dispatcher-type alltoall");
+    wf_arg(line, "--moe-grouped-gemm");
+}
+
+static void put_model(const weft_layout *l, const weft_arch *a, wf_line *line)
+{
+    int64_t longest = a->positions > l->seq ? a->positions : l->seq;
+
+    wf_arg(line, "--num-layers %lld", (long long)a->layers);
+    wf_arg(line, "--hidden-size %lld", (long long)a->hidden);
+    wf_arg(line, "--ffn-hidden-size %lld", (long long)a->ffn);
+    put_attention(a, line);
+    if (a->mlp == WEFT_MLP_SWIGLU) wf_arg(line, "--swiglu");
+    if (a->norm == WEFT_RMSNORM) wf_arg(line, "--normalization RMSNorm");
+    if (!a->mlp_bias) wf_arg(line, "--disable-bias-linear");
+    if (a->position == WEFT_POS_ROPE) wf_arg(line, "--position-embedding-type rope");
+    if (a->position == WEFT_POS_NONE) wf_arg(line, "--position-embedding-type none");
+    if (!a->tied) wf_arg(line, "--untie-embeddings-and-output-weights");
+    put_experts(a, line);
+    wf_arg(line, "--max-position-embeddings %lld", (long long)longest);
+    wf_arg(line, "--vocab-size %lld", (long long)a->vocab);
+    wf_arg(line, "--make-vocab-size-divisible-by %lld", (long long)l->vocab_multiple);
+}
+
+/* ---- the layout ------------------------------------------------------------------- */
+
+static void put_layout_string(const weft_layout *l, const weft_arch *a, wf_line *line)
+{
+    static const weft_text none;
+    int64_t count[WF_MOST_STAGES];
+    weft_text text = none;
+    weft_writer out = weft_text_writer(&text);
+
+    wf_stage_counts(l, a, count);
+    weft_stages_write_megatron(l->pp * l->vpp, count, &out);
+    wf_arg(line, "--pipeline-model-parallel-layout '%s'", text.s ? text.s : "");
+    if (out.failed) line->out->failed = 1;
+    weft_text_clear(&text);
+}
+
+static void put_stages(const weft_layout *l, const weft_arch *a, wf_line *line)
+{
+    int even = !strcmp(l->stage_layers, "even");
+
+    wf_arg(line, "--pipeline-model-parallel-size %d", l->pp);
+    if (l->pp > 1 && !even) put_layout_string(l, a, line);
+    if (l->vpp == 1) return;
+    if (even) wf_arg(line, "--num-virtual-stages-per-pipeline-rank %d", l->vpp);
+    if (l->group && l->group != l->pp)
+        wf_arg(line, "--microbatch-group-size-per-virtual-pipeline-stage %d", l->group);
+}
+
+static void put_sharding(const weft_layout *l, wf_line *line)
+{
+    static const char *const what[] = {"", "", "optim_grads", "optim_grads_params"};
+
+    if (l->dp > 1) wf_arg(line, "--overlap-grad-reduce");
+    if (l->zero == 0) return;
+    wf_arg(line, "--use-distributed-optimizer");
+    if (l->dp > 1) wf_arg(line, "--overlap-param-gather");
+    if (l->replicate > 1)
+        wf_arg(line, "--num-distributed-optimizer-instances %d", l->replicate);
+    if (l->zero < 2) return;
+    wf_arg(line, "--use-megatron-fsdp");
+    wf_arg(line, "--data-parallel-sharding-strategy %s", what[l->zero]);
+    wf_arg(line, "--ckpt-format fsdp_dtensor");
+}
+
+static void put_recompute(const weft_layout *l, wf_line *line)
+{
+    const char *what = wf_one_recompute(l);
+
+    if (!strcmp(what, "none")) return;
+    wf_arg(line, "--recompute-granularity %s", what);
+    if (strcmp(what, "full")) return;
+    wf_arg(line, "--recompute-method uniform");
+    wf_arg(line, "--recompute-num-layers 1");
+}
+
+static void put_cp(const weft_layout *l, wf_line *line)
+{
+    const char *how = "p2p"; /* a ring */
+
+    if (l->cp == 1) return;
+    if (!strcmp(l->cp_comm, "ulysses")) how = "a2a";
+    if (!strcmp(l->cp_comm, "allgather")) how = "allgather";
+    wf_arg(line, "--context-parallel-size %d", l->cp);
+    wf_arg(line, "--cp-comm-type %s", how);
+}
+
+void wf_megatron_args(const weft_layout *l, const weft_arch *a, weft_writer *out)
+{
+    wf_line line = {out, 0};
+
+    put_model(l, a, &line);
+    wf_arg(&line, "--tensor-model-parallel-size %d", l->tp);
+    if (l->sp && l->tp > 1) wf_arg(&line, "--sequence-parallel");
+    put_cp(l, &line);
+    put_stages(l, a, &line);
+    if (l->ep > 1) {
+        wf_arg(&line, "--expert-model-parallel-size %d", l->ep);
+        wf_arg(&line, "--expert-tensor-parallel-size 1");
+    }
+    if (!wf_order_is(l, "tp,cp,dp,pp")) wf_arg(&line, "--use-tp-pp-dp-mapping");
+    wf_arg(&line, "--micro-batch-size %lld", (long long)l->micro_batch);
+    wf_arg(&line, "--global-batch-size %lld", (long long)l->global_batch);
+    wf_arg(&line, "--seq-length %lld", (long long)l->seq);
+    put_sharding(l, &line);
+    put_recompute(l, &line);
+    wf_arg(&line, "--attention-backend flash");
+    wf_arg(&line, "--bf16");
+}
+
+static void write_args(const weft_layout *l, const weft_arch *a, int per_node,
+                       weft_writer *out)
+{
+    wf_megatron_args(l, a, out);
+    weft_print(out, "\n");
+}
+
+const wf_tool wf_tool_megatron = {"megatron",       "tp,cp,pp,dp",    check, write_args,
+                                  wf_megatron_read, wf_megatron_rows, 0};

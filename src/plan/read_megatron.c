@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Megatron-LM's argument line. Defaults and rules are those of its arguments.py. */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "plan/read_megatron.h"
+
+const wf_flag_row wf_megatron_rows[] = {
+    /* torchrun */
+    {"--nproc-per-node", WF_ONE},
+    {"--nproc_per_node", WF_ONE},
+    {"--nnodes", WF_ONE},
+    /* the model */
+    {"--num-layers", WF_ONE},
+    {"--hidden-size", WF_ONE},
+    {"--ffn-hidden-size", WF_ONE},
+    {"--num-attention-heads", WF_ONE},
+    {"--group-query-attention", WF_ON},
+    {"--num-query-groups", WF_ONE},
+    {"--kv-channels", WF_ONE},
+    {"--swiglu", WF_ON},
+    {"--normalization", WF_ONE},
+    {"--disable-bias-linear", WF_ON},
+    {"--add-qkv-bias", WF_ON},
+    {"--qk-layernorm", WF_ON},
+    {"--position-embedding-type", WF_ONE},
+    {"--use-rotary-position-embeddings", WF_ON},
+    {"--untie-embeddings-and-output-weights", WF_ON},
+    {"--max-position-embeddings", WF_ONE},
+    {"--vocab-size", WF_ONE},
+    {"--make-vocab-size-divisible-by", WF_ONE},
+    {"--num-experts", WF_ONE},
+    {"--moe-router-topk", WF_ONE},
+    {"--moe-ffn-hidden-size", WF_ONE},
+    {"--moe-shared-expert-intermediate-size", WF_ONE},
+    {"--moe-layer-freq", WF_ONE},
+    {"--multi-latent-attention", WF_ON},
+    {"--q-lora-rank", WF_ONE},
+    {"--kv-lora-rank", WF_ONE},
+    {"--qk-head-dim", WF_ONE},
+    {"--qk-pos-emb-head-dim", WF_ONE},
+    {"--v-head-dim", WF_ONE},
+    {"--mtp-num-layers", WF_ONE},
+    /* the layout */
+    {"--tensor-model-parallel-size", WF_ONE},
+    {"--context-parallel-size", WF_ONE},
+    {"--cp-comm-type", WF_MANY},
+    {"--pipeline-model-parallel-size", WF_ONE},
+    {"--expert-model-parallel-size", WF_ONE},
+    {"--sequence-parallel", WF_ON},
+    {"--num-layers-per-virtual-pipeline-stage", WF_ONE},
+    {"--num-virtual-stages-per-pipeline-rank", WF_ONE},
+    {"--pipeline-model-parallel-layout", WF_ONE},
+    {"--microbatch-group-size-per-virtual-pipeline-stage", WF_ONE},
+    {"--decoder-first-pipeline-num-layers", WF_ONE},
+    {"--decoder-last-pipeline-num-layers", WF_ONE},
+    {"--account-for-embedding-in-pipeline-split", WF_ON},
+    {"--account-for-loss-in-pipeline-split", WF_ON},
+    {"--use-tp-pp-dp-mapping", WF_ON},
+    {"--micro-batch-size", WF_ONE},
+    {"--global-batch-size", WF_ONE},
+    {"--seq-length", WF_ONE},
+    {"--use-distributed-optimizer", WF_ON},
+    {"--num-distributed-optimizer-instances", WF_ONE},
+    {"--use-megatron-fsdp", WF_ON},
+    {"--use-torch-fsdp2", WF_ON},
+    {"--torch-fsdp2-no-reshard-after-forward", WF_ON},
+    {"--data-parallel-sharding-strategy", WF_ONE},
+    {"--recompute-activations", WF_ON},
+    {"--recompute-granularity", WF_ONE},
+    {"--recompute-method", WF_ONE},
+    {"--recompute-num-layers", WF_ONE},
+    {"--bf16", WF_ON},
+    {"--fp16", WF_ON},
+    /* no longer taken: named with what took their place */
+    {"--model-parallel-size", WF_ONE},
+    {"--batch-size", WF_ONE},
+    {"--checkpoint-activations", WF_ON},
+    /* change time or memory, beyond the model */
+    {"--fp8-format", WF_COST},
+    {"--fp4-format", WF_COST},
+    {"--cpu-offloading", WF_COST},
+    {"--optimizer-cpu-offload", WF_COST},
+    {"--distribute-saved-activations", WF_COST},
+    {"--recompute-modules", WF_COST},
+    {"--rampup-batch-size", WF_COST},
+    {"--hierarchical-context-parallel-sizes", WF_COST},
+    {"--use-precision-aware-optimizer", WF_COST},
+    {"--tensor-parallel-num-weight-shards", WF_COST},
+    {"--tp-comm-overlap", WF_COST},
+    {"--delay-wgrad-compute", WF_COST},
+    {NULL, WF_ON},
+};
+
+/* ---- what no longer is, and what excludes another ---------------------------------- */
+
+static weft_status check_old(const wf_flags *f)
+{
+    static const char *const old[][2] = {
+        {"--model-parallel-size", "--tensor-model-parallel-size"},
+        {"--batch-size", "--micro-batch-size"},
+        {"--checkpoint-activations", "--recompute-activations"},
+    };
+    for (int i = 0; i < 3; i++)
+        if (wf_flags_given(f, old[i][0]))
+            return WF_FAIL(WEFT_E_INVALID,
+                           "%s is no longer taken by Megatron-LM; %s is", old[i][0],
+                           old[i][1]);
+    return WEFT_OK;
+}
+
+static weft_status check_pairs(const wf_flags *f)
+{
+    WF_TRY(wf_flags_at_most_one(f, "--num-layers-per-virtual-pipeline-stage "
+                                   "--num-virtual-stages-per-pipeline-rank "
+                                   "--pipeline-model-parallel-layout"));
+    WF_TRY(wf_flags_at_most_one(f, "--use-megatron-fsdp --use-torch-fsdp2"));
+    WF_TRY(wf_flags_at_most_one(f, "--use-distributed-optimizer --use-torch-fsdp2"));
+    WF_TRY(wf_flags_at_most_one(f, "--bf16 --fp16"));
+    WF_TRY(wf_flags_at_most_one(f, "--recompute-activations --recompute-method"));
+    static const char *const uneven[] = {"--decoder-first-pipeline-num-layers",
+                                         "--decoder-last-pipeline-num-layers"};
+    for (int i = 0; i < 2; i++) {
+        char pair[192];
+        snprintf(pair, sizeof pair, "%s --account-for-embedding-in-pipeline-split",
+                 uneven[i]);
+        WF_TRY(wf_flags_at_most_one(f, pair));
+        snprintf(pair, sizeof pair, "%s --account-for-loss-in-pipeline-split",
+                 uneven[i]);
+        WF_TRY(wf_flags_at_most_one(f, pair));
+        snprintf(pair, sizeof pair, "%s --pipeline-model-parallel-layout", uneven[i]);
+        WF_TRY(wf_flags_at_most_one(f, pair));
+        snprintf(pair, sizeof pair, "%s --num-layers-per-virtual-pipeline-stage",
+                 uneven[i]);
+        WF_TRY(wf_flags_at_most_one(f, pair));
+    }
+    return WEFT_OK;
+}
+
+static weft_status need(const wf_flags *f, const char *name)
+{
+    if (wf_flags_given(f, name)) return WEFT_OK;
+    return WF_FAIL(WEFT_E_INVALID, "%s is missing", name);
+}
+
+/* ---- the rest of the layout --------------------------------------------------------- */
+
+static weft_status read_sharding(const wf_flags *f, weft_layout *l)
+{
+    static const char *const strategy[] = {"no_shard", "optim", "optim_grads",
+                                           "optim_grads_params"};
+    const char *said = wf_flags_text(f, "--data-parallel-sharding-strategy");
+
+    l->zero = wf_flags_given(f, "--use-distributed-optimizer");
+    if (wf_flags_given(f, "--use-torch-fsdp2")) {
+        if (l->pp > 1)
+            return WF_FAIL(WEFT_E_INVALID,
+                           "--use-torch-fsdp2 is not for pipelines, and "
+                           "--pipeline-model-parallel-size is %d",
+                           l->pp);
+        l->zero = wf_flags_given(f, "--torch-fsdp2-no-reshard-after-forward") ? 2 : 3;
+    }
+    WF_TRY(wf_flags_i32(f, "--num-distributed-optimizer-instances", &l->replicate));
+    if (!wf_flags_given(f, "--use-megatron-fsdp")) return WEFT_OK;
+    l->zero = 3; /* the strategy's default */
+    for (int i = 0; said && i < 4; i++)
+        if (!strcmp(said, strategy[i])) {
+            l->zero = i;
+            return WEFT_OK;
+        }
+    if (!said) return WEFT_OK;
+    return WF_FAIL(WEFT_E_INVALID,
+                   "--data-parallel-sharding-strategy %.40s is none of no_shard optim "
+                   "optim_grads optim_grads_params",
+                   said);
+}
+
+static weft_status read_recompute(const wf_flags *f, weft_layout *l)
+{
+    const char *how = wf_flags_text(f, "--recompute-granularity");
+    const char *method = wf_flags_text(f, "--recompute-method");
+    int64_t layers = 1;
+
+    WF_TRY(wf_flags_i64(f, "--recompute-num-layers", &layers));
+    if (wf_flags_given(f, "--recompute-activations")) {
+        if (how && strcmp(how, "selective"))
+            return WF_FAIL(WEFT_E_INVALID,
+                           "--recompute-activations and "
+                           "--recompute-granularity %s contradict each "
+                           "other; keep one",
+                           how);
+        how = "selective";
+    }
+    if (!how) return WEFT_OK;
+    if (strcmp(how, "full") && strcmp(how, "selective"))
+        return WF_FAIL(WEFT_E_INVALID,
+                       "--recompute-granularity %.40s is neither full nor selective",
+                       how);
+    if (!strcmp(how, "full") && (!method || strcmp(method, "uniform") || layers != 1))
+        return WF_FAIL(WEFT_E_INVALID,
+                       "--recompute-granularity full: weft has a model of "
+                       "--recompute-method uniform with --recompute-num-layers 1 only");
+    if (!strcmp(how, "selective") && method)
+        return WF_FAIL(WEFT_E_INVALID, "--recompute-method is not for "
+                                       "--recompute-granularity selective");
+    snprintf(l->recompute, sizeof l->recompute, "%s", how);
+    return WEFT_OK;
+}
+
+static weft_status read_cp(const wf_flags *f, weft_layout *l)
+{
+    static const char *const how[][2] = {
+        {"p2p", "ring"}, {"allgather", "allgather"}, {"a2a", "ulysses"}};
+    const char *said = wf_flags_text(f, "--cp-comm-type");
+
+    WF_TRY(wf_flags_i32(f, "--context-parallel-size", &l->cp));
+    for (int i = 0; said && i < 3; i++)
+        if (!strcmp(said, how[i][0])) {
+            snprintf(l->cp_comm, sizeof l->cp_comm, "%s", how[i][1]);
+            return WEFT_OK;
+        }
+    if (!said) return WEFT_OK;
+    return WF_FAIL(WEFT_E_INVALID,
+                   "--cp-comm-type %.40s: weft has a model of p2p, allgather and a2a",
+                   said);
+}
+
+/* World of torchrun, if both of its numbers stand there. */
+static weft_status read_world(const wf_flags *f, weft_launch *out)
+{
+    int32_t nodes = 1, per_node = 0;
+
+    WF_TRY(wf_flags_at_most_one(f, "--nproc-per-node --nproc_per_node"));
+    WF_TRY(wf_flags_i32(f, "--nproc-per-node", &per_node));
+    WF_TRY(wf_flags_i32(f, "--nproc_per_node", &per_node));
+    WF_TRY(wf_flags_i32(f, "--nnodes", &nodes));
+    if (per_node < 0 || nodes < 1 || (int64_t)per_node * nodes > INT32_MAX)
+        return WF_FAIL(WEFT_E_INVALID, "--nnodes %d of --nproc-per-node %d ranks",
+                       nodes, per_node);
+    out->world = per_node * nodes;
+    return WEFT_OK;
+}
+
+static weft_status read_degrees(const wf_flags *f, weft_layout *l)
+{
+    l->tp = l->pp = l->cp = l->ep = 1;
+    WF_TRY(wf_flags_i32(f, "--tensor-model-parallel-size", &l->tp));
+    WF_TRY(wf_flags_i32(f, "--expert-model-parallel-size", &l->ep));
+    l->sp = wf_flags_given(f, "--sequence-parallel") && l->tp > 1;
+    WF_TRY(read_cp(f, l));
+    int ours = wf_flags_given(f, "--use-tp-pp-dp-mapping");
+    snprintf(l->order, sizeof l->order, "%s", ours ? "tp,cp,pp,dp" : "tp,cp,dp,pp");
+    return WEFT_OK;
+}
+
+weft_status wf_megatron_read(wf_flags *f, const weft_arch *given, weft_launch *out)
+{
+    weft_layout *l = &out->layout;
+
+    WF_TRY(check_old(f));
+    WF_TRY(check_pairs(f));
+    WF_TRY(need(f, "--micro-batch-size"));
+    WF_TRY(need(f, "--seq-length"));
+    WF_TRY(wf_megatron_model(f, given, out));
+    WF_TRY(read_world(f, out));
+    WF_TRY(read_degrees(f, l));
+    WF_TRY(wf_megatron_stages(f, l, out->arch.layers));
+    WF_TRY(read_sharding(f, l));
+    WF_TRY(read_recompute(f, l));
+    WF_TRY(wf_flags_i64(f, "--micro-batch-size", &l->micro_batch));
+    WF_TRY(wf_flags_i64(f, "--global-batch-size", &l->global_batch));
+    WF_TRY(wf_flags_i64(f, "--seq-length", &l->seq));
+    return wf_flags_i64(f, "--make-vocab-size-divisible-by", &l->vocab_multiple);
+}

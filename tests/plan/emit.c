@@ -1,0 +1,456 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What other tools are told, and what is read from their lines. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+/* after the four headers that it needs */
+#include <cmocka.h>
+#include <weft/emit.h>
+
+#define LLAMA                                                                          \
+    "family=llama,layers=24,hidden=1024,heads=16,kv_heads=8,ffn=2816,vocab=32000"
+#define MOE LLAMA ",experts=16,experts_per_token=2"
+
+static weft_arch arch_of(const char *text)
+{
+    weft_arch a;
+    if (weft_arch_parse(text, &a)) fail_msg("%s: %s", text, weft_status_message());
+    return a;
+}
+
+/* ---- random layouts ------------------------------------------------------------------ */
+
+static uint64_t seed = 1;
+
+static int below(int n)
+{
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (int)((seed >> 33) % (uint64_t)n);
+}
+
+static const char *one_of(const char *const *words, int n)
+{
+    return words[below(n)];
+}
+
+static weft_layout any_layout(int is_moe)
+{
+    static const char *const kind[] = {"1f1b",       "interleaved",   "gpipe",
+                                       "looped-bfs", "zb-h1",         "zb-v",
+                                       "dualpipev",  "interleaved-zb"};
+    static const char *const order[] = {"tp,cp,pp,dp", "tp,cp,dp,pp", "pp,tp,cp,dp"};
+    static const char *const recompute[] = {"none", "selective", "full",
+                                            "none*2,full*2"};
+    static const char *const cp[] = {"ring", "allgather", "ulysses"};
+    static const char *const split[] = {"even",    "even",    "balanced", "5,7,7,5",
+                                        "5,6*2,7", "2,3*6,4", "7,6,6,5"};
+    weft_layout l;
+
+    weft_layout_defaults(&l);
+    l.tp = 1 << below(4);
+    l.cp = 1 << below(2);
+    l.pp = 1 << below(4);
+    l.dp = 1 << below(3);
+    l.ep = is_moe ? 1 << below(2) : 1;
+    l.vpp = 1 + below(3);
+    l.zero = below(4);
+    l.replicate = l.dp > 1 && !below(3) ? 2 : 1;
+    l.sp = below(2);
+    l.micro_batch = 1 + below(2);
+    l.seq = 1024;
+    l.global_batch = l.micro_batch * l.dp * l.pp * (1 + below(4));
+    l.vocab_multiple = below(2) ? 128 : 64;
+    snprintf(l.schedule, sizeof l.schedule, "%s", one_of(kind, 8));
+    snprintf(l.order, sizeof l.order, "%s", one_of(order, 3));
+    snprintf(l.recompute, sizeof l.recompute, "%s", one_of(recompute, 4));
+    snprintf(l.cp_comm, sizeof l.cp_comm, "%s", one_of(cp, 3));
+    snprintf(l.stage_layers, sizeof l.stage_layers, "%s", one_of(split, 7));
+    return l;
+}
+
+/* ---- there and back ------------------------------------------------------------------- */
+
+static char *emitted(weft_tool tool, const weft_layout *l, const weft_arch *a)
+{
+    weft_text text = {NULL, 0, 0};
+    weft_writer out = weft_text_writer(&text);
+    if (weft_emit(tool, l, a, 8, &out)) fail_msg("%s", weft_status_message());
+    return text.s;
+}
+
+static void assert_same_place(const weft_layout *a, const weft_layout *b)
+{
+    weft_mesh x, y;
+    assert_int_equal(weft_layout_mesh(a, &x), WEFT_OK);
+    assert_int_equal(weft_layout_mesh(b, &y), WEFT_OK);
+    for (int r = 0; r < weft_mesh_world(&x); r++)
+        for (int axis = 0; axis < WEFT_N_AXES; axis++)
+            assert_int_equal(weft_mesh_coord_of(&x, r, (weft_axis)axis),
+                             weft_mesh_coord_of(&y, r, (weft_axis)axis));
+}
+
+static void assert_same_layout(const weft_layout *a, const weft_layout *b,
+                               const weft_arch *arch)
+{
+    assert_int_equal(a->tp, b->tp);
+    assert_int_equal(a->cp, b->cp);
+    assert_int_equal(a->pp, b->pp);
+    assert_int_equal(a->dp, b->dp);
+    assert_int_equal(a->ep, b->ep);
+    assert_int_equal(a->vpp, b->vpp);
+    if (a->dp > a->replicate) { /* something is sharded */
+        assert_int_equal(a->zero, b->zero);
+        assert_int_equal(a->replicate, b->replicate);
+    }
+    assert_int_equal(a->sp && a->tp > 1, b->sp);
+    assert_int_equal(a->micro_batch, b->micro_batch);
+    assert_int_equal(a->global_batch, b->global_batch);
+    assert_int_equal(a->seq, b->seq);
+    if (a->pp > 1) assert_string_equal(a->schedule, b->schedule);
+    if (a->cp > 1) assert_string_equal(a->cp_comm, b->cp_comm);
+    for (int s = 0; s < a->pp * a->vpp; s++) {
+        int64_t first[2], count[2];
+        weft_layout_stage_layers(a, arch, s, &first[0], &count[0]);
+        weft_layout_stage_layers(b, arch, s, &first[1], &count[1]);
+        assert_int_equal(count[0], count[1]);
+        assert_int_equal(weft_layout_recompute(a, s), weft_layout_recompute(b, s));
+    }
+    assert_same_place(a, b);
+}
+
+/* Returns 1 if the tool can run the layout. torchtitan has no word for ring, and no word
+ * for the padding of the vocabulary. */
+static int there_and_back(weft_tool tool, const weft_layout *l, const weft_arch *a)
+{
+    weft_launch got;
+    weft_layout want = *l;
+
+    if (weft_emit_check(tool, l, a)) {
+        assert_true(strlen(weft_status_message()) > 10);
+        return 0;
+    }
+    if (tool == WEFT_TOOL_TORCHTITAN && l->cp > 1 && strcmp(l->cp_comm, "ring"))
+        return 0;
+    char *text = emitted(tool, l, a);
+    if (weft_launch_read(tool, text, a, &got))
+        fail_msg("%s\n%s", text, weft_status_message());
+    if (!got.layout.dp)
+        assert_int_equal(weft_layout_resolve(&got.layout, weft_layout_world(l), NULL),
+                         WEFT_OK);
+    assert_same_layout(&want, &got.layout, a);
+    if (tool == WEFT_TOOL_MEGATRON)
+        assert_int_equal(got.layout.vocab_multiple, l->vocab_multiple);
+    weft_launch_clear(&got);
+    free(text);
+    return 1;
+}
+
+static void what_is_emitted_reads_back_as_the_same_layout(void **state)
+{
+    const weft_arch model[] = {arch_of(LLAMA), arch_of(MOE)};
+    int done[2] = {0, 0}, legal = 0;
+
+    for (int i = 0; i < 60000; i++) {
+        weft_layout l = any_layout(i & 1);
+        if (weft_layout_plan_check(&l, &model[i & 1])) continue;
+        legal++;
+        done[0] += there_and_back(WEFT_TOOL_MEGATRON, &l, &model[i & 1]);
+        done[1] += there_and_back(WEFT_TOOL_TORCHTITAN, &l, &model[i & 1]);
+    }
+    print_message("%d legal layouts, %d for Megatron-LM, %d for torchtitan\n", legal,
+                  done[0], done[1]);
+    assert_true(done[0] > 300 && done[1] > 300);
+}
+
+static void megatron_lines_describe_the_model_too(void **state)
+{
+    static const char *const model[] = {
+        LLAMA, MOE, "gpt2", LLAMA ",tied=true,qkv_bias=true",
+        "layers=6,hidden=512,heads=8,vocab=1000,positions=2048"};
+
+    for (int i = 0; i < 5; i++) {
+        weft_arch a = arch_of(model[i]);
+        weft_layout l;
+        weft_launch got;
+        weft_layout_defaults(&l);
+        l.tp = l.pp = l.dp = 2;
+        l.seq = 1024;
+        l.global_batch = 8;
+        char *text = emitted(WEFT_TOOL_MEGATRON, &l, &a);
+        if (weft_launch_read(WEFT_TOOL_MEGATRON, text, NULL, &got))
+            fail_msg("%s\n%s", text, weft_status_message());
+        assert_int_equal(got.has_arch, 1);
+        assert_int_equal(weft_arch_params(&got.arch), weft_arch_params(&a));
+        weft_launch_clear(&got);
+        free(text);
+    }
+}
+
+/* ---- lines as people write them -------------------------------------------------------- */
+
+#define DIMS  "--num-layers 24 --hidden-size 1024 --num-attention-heads 16 "
+#define BATCH "--micro-batch-size 2 --global-batch-size 64 --seq-length 1024 "
+
+static weft_launch read_line(const char *text)
+{
+    weft_launch got;
+    if (weft_launch_read(WEFT_TOOL_MEGATRON, text, NULL, &got))
+        fail_msg("%s\n%s", text, weft_status_message());
+    return got;
+}
+
+static void scripts_are_read_with_quotes_comments_and_variables(void **state)
+{
+    weft_launch got = read_line(
+        "#!/bin/bash\n# a launch script\nTP=4 PP=\"2\"\nexport LAYERS=24\n"
+        "GPT_ARGS=(\n  --num-layers $LAYERS # all of them\n"
+        "  --hidden-size '1024' --num-attention-heads=16\n)\n"
+        "torchrun --nproc_per_node 8 --nnodes=2 pretrain_gpt.py \\\n"
+        "  \"${GPT_ARGS[@]}\" --tensor-model-parallel-size ${TP} \\\r\n"
+        "  --pipeline-model-parallel-size \"$PP\" --micro-batch-size 2 \\\n"
+        "  --global-batch-size 64 --seq-length 1024 --lr 6.0e-5 --use-mcore-models \\\n"
+        "  --data-path my/data --fp8-format hybrid --lr 6.0e-5 | tee log.txt\n");
+    assert_int_equal(got.layout.tp, 4);
+    assert_int_equal(got.layout.pp, 2);
+    assert_int_equal(got.layout.dp, 0);
+    assert_int_equal(got.world, 16);
+    assert_int_equal(got.arch.layers, 24);
+    assert_string_equal(got.layout.order, "tp,cp,dp,pp");
+    assert_string_equal(got.ignored.s, "--lr --use-mcore-models --data-path");
+    assert_string_equal(got.unmodelled.s, "--fp8-format");
+    weft_launch_clear(&got);
+}
+
+typedef struct meaning {
+    const char *flags, *schedule, *layers, *recompute;
+    int vpp, zero, sp;
+} meaning;
+
+static void flags_mean_what_megatron_makes_of_them(void **state)
+{
+    static const meaning rows[] = {
+        {"--sequence-parallel", "1f1b", "even", "none", 1, 0, 0}, /* tp is 1 */
+        {"--sequence-parallel --tensor-model-parallel-size 2", "1f1b", "even", "none",
+         1, 0, 1},
+        {"--pipeline-model-parallel-size 4 --num-layers-per-virtual-pipeline-stage 3",
+         "interleaved", "even", "none", 2, 0, 0},
+        {"--pipeline-model-parallel-size 4 --num-virtual-stages-per-pipeline-rank 3",
+         "interleaved", "even", "none", 3, 0, 0},
+        {"--pipeline-model-parallel-size 4 --pipeline-model-parallel-layout "
+         "'Et*5|(t*7|)*2t*5L'",
+         "1f1b", "5,7,7,5", "none", 1, 0, 0},
+        {"--pipeline-model-parallel-size 2 --decoder-first-pipeline-num-layers 10",
+         "1f1b", "10,14", "none", 1, 0, 0},
+        {"--pipeline-model-parallel-size 4 --decoder-first-pipeline-num-layers 3 "
+         "--decoder-last-pipeline-num-layers 5",
+         "1f1b", "3,8,8,5", "none", 1, 0, 0},
+        {"--pipeline-model-parallel-size 2 --account-for-embedding-in-pipeline-split "
+         "--account-for-loss-in-pipeline-split",
+         "1f1b", "12,12", "none", 1, 0, 0},
+        {"--use-distributed-optimizer --recompute-activations", "1f1b", "even",
+         "selective", 1, 1, 0},
+        {"--use-megatron-fsdp --use-distributed-optimizer", "1f1b", "even", "none", 1,
+         3, 0},
+        {"--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads", "1f1b",
+         "even", "none", 1, 2, 0},
+        {"--use-torch-fsdp2", "1f1b", "even", "none", 1, 3, 0},
+        {"--recompute-granularity full --recompute-method uniform "
+         "--recompute-num-layers 1",
+         "1f1b", "even", "full", 1, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char line[512];
+        snprintf(line, sizeof line, DIMS BATCH "%s", rows[i].flags);
+        weft_launch got = read_line(line);
+        assert_string_equal(got.layout.schedule, rows[i].schedule);
+        assert_string_equal(got.layout.stage_layers, rows[i].layers);
+        assert_string_equal(got.layout.recompute, rows[i].recompute);
+        assert_int_equal(got.layout.vpp, rows[i].vpp);
+        assert_int_equal(got.layout.zero, rows[i].zero);
+        assert_int_equal(got.layout.sp, rows[i].sp);
+        weft_launch_clear(&got);
+    }
+}
+
+/* ---- refusals ------------------------------------------------------------------------- */
+
+typedef struct refusal {
+    weft_tool tool;
+    const char *line, *words;
+} refusal;
+
+#define M(flags) WEFT_TOOL_MEGATRON, DIMS BATCH flags
+#define T(flags) WEFT_TOOL_TORCHTITAN, flags
+
+static const refusal refusals[] = {
+    {M("--tensor-model-parallel-size 2\n--tensor-model-parallel-size 4"),
+     "--tensor-model-parallel-size is given twice: \"2\" in line 1, \"4\" in line 2"},
+    {M("--tensor-model-parallel-size"), "--tensor-model-parallel-size needs a value"},
+    {M("--tensor-model-parallel-size two"), "--tensor-model-parallel-size"},
+    {M("\n--tensor-model-parallel-size $TP"),
+     "line 2: --tensor-model-parallel-size $TP: the text does not set this variable"},
+    {M("--sequence-parallel=1"), "--sequence-parallel takes no value"},
+    {M("'--tensor-model-parallel-size 2"), "line 1: the quote ' never ends"},
+    {M("--num-layers-per-virtual-pipeline-stage 1 "
+       "--num-virtual-stages-per-pipeline-rank 2"),
+     "contradict each other"},
+    {M("--recompute-activations --recompute-granularity full"),
+     "contradict each other"},
+    {M("--use-megatron-fsdp --use-torch-fsdp2"), "contradict each other"},
+    {M("--bf16 --fp16"), "--bf16 and --fp16 contradict each other"},
+    {M("--use-torch-fsdp2 --pipeline-model-parallel-size 2"), "not for pipelines"},
+    {M("--pipeline-model-parallel-size 5 --num-layers-per-virtual-pipeline-stage 2"),
+     "does not divide the 24 layers"},
+    {M("--pipeline-model-parallel-size 4 --pipeline-model-parallel-layout "
+       "'Et*12|t*11|tL'"),
+     "has 3 stages, no multiple of --pipeline-model-parallel-size 4"},
+    {M("--recompute-granularity full --recompute-method block --recompute-num-layers "
+       "4"),
+     "--recompute-method uniform"},
+    {M("--cp-comm-type a2a+p2p"), "weft has a model of p2p, allgather and a2a"},
+    {M("--batch-size 4"), "--batch-size is no longer taken by Megatron-LM; "
+                          "--micro-batch-size is"},
+    {M("--num-query-groups 4"), "--group-query-attention"},
+    {WEFT_TOOL_MEGATRON, DIMS "--micro-batch-size 1", "--seq-length is missing"},
+    {WEFT_TOOL_MEGATRON, BATCH,
+     "--num-layers, --hidden-size and --num-attention-heads"},
+    {T("[parallelism]\ntensor_parallel_degree = 8\n"), "TOML"},
+    {T("--training.seq_len 4096"), "--training.max_context_length is"},
+    {T("--parallelism.pipeline_parallel_degree 2 "
+       "--parallelism.pipeline_parallel_schedule ZB2P"),
+     "is none of 1F1B GPipe"},
+    {T("--parallelism.enable_sequence_parallel maybe "
+       "--parallelism.tensor_parallel_degree"),
+     "needs a value"},
+    {T("--parallelism.pipeline_parallel_degree 2 --parallelism.num_pp_microbatches 2 "
+       "--parallelism.data_parallel_shard_degree 1 --training.max_context_length 1024 "
+       "--training.num_tokens_per_microbatch_per_dp_rank 1024 "
+       "--training.num_tokens_per_train_step 8192"),
+     "8 makes it one pass"},
+    {WEFT_TOOL_NANOTRON, "dp: 2", "lines of nanotron are not read"},
+};
+
+static void contradictions_and_what_has_no_model_are_refused_by_name(void **state)
+{
+    weft_arch a = arch_of(LLAMA);
+    for (size_t i = 0; i < sizeof refusals / sizeof *refusals; i++) {
+        const refusal *r = &refusals[i];
+        weft_launch got;
+        int titan = r->tool == WEFT_TOOL_TORCHTITAN;
+        weft_status st = weft_launch_read(r->tool, r->line, titan ? &a : NULL, &got);
+        if (st == WEFT_OK) fail_msg("\"%s\" is taken", r->line);
+        if (!strstr(weft_status_message(), r->words))
+            fail_msg("\"%s\":\n%s\nlacks \"%s\"", r->line, weft_status_message(),
+                     r->words);
+    }
+}
+
+static void a_line_that_contradicts_the_given_model_is_refused(void **state)
+{
+    weft_arch a = arch_of(LLAMA);
+    weft_launch got;
+    assert_int_equal(weft_launch_read(WEFT_TOOL_MEGATRON,
+                                      "--num-layers 32 --micro-batch-size 1 "
+                                      "--seq-length 8",
+                                      &a, &got),
+                     WEFT_E_MISMATCH);
+    assert_non_null(strstr(weft_status_message(),
+                           "--num-layers is 32, but the model has "
+                           "24"));
+}
+
+static void what_a_tool_cannot_run_is_refused_with_what_it_can(void **state)
+{
+    static const struct {
+        weft_tool tool;
+        const char *field, *value, *words;
+    } rows[] = {
+        {WEFT_TOOL_MEGATRON, "schedule", "zb-h1", "megatron has 1f1b interleaved"},
+        {WEFT_TOOL_MEGATRON, "order", "pp,tp,cp,dp", "--use-tp-pp-dp-mapping"},
+        {WEFT_TOOL_TORCHTITAN, "order", "tp,cp,pp,dp", "--order tp,cp,dp,pp is it"},
+        {WEFT_TOOL_TORCHTITAN, "zero", "1", "torchtitan has DDP (0) and FSDP"},
+        {WEFT_TOOL_TORCHTITAN, "stage-layers", "8,4,8,4", "of the rest the first ones"},
+        {WEFT_TOOL_DEEPSPEED, "zero", "2", "incompatible with its pipeline"},
+        {WEFT_TOOL_NANOTRON, "zero", "3", "nanotron has 0 and 1"},
+        {WEFT_TOOL_NANOTRON, "recompute", "selective", "nanotron has none and full"},
+    };
+    weft_arch a = arch_of(LLAMA);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        weft_layout l;
+        weft_layout_defaults(&l);
+        l.pp = 4;
+        l.tp = l.dp = 2;
+        l.seq = 1024;
+        l.global_batch = 16;
+        snprintf(l.order, sizeof l.order, "tp,cp,dp,pp");
+        assert_int_equal(weft_layout_plan_set(&l, rows[i].field, rows[i].value),
+                         WEFT_OK);
+        if (weft_emit_check(rows[i].tool, &l, &a) != WEFT_E_INFEASIBLE)
+            fail_msg("%s --%s %s is taken", weft_tool_name(rows[i].tool), rows[i].field,
+                     rows[i].value);
+        if (!strstr(weft_status_message(), rows[i].words))
+            fail_msg("%s lacks \"%s\"", weft_status_message(), rows[i].words);
+    }
+}
+
+/* ---- any text -------------------------------------------------------------------------- */
+
+static void any_text_is_safe(void **state)
+{
+    static const char from[] =
+        "A=1 B=\"$A$A\" torchrun --nnodes 2 x.py --num-layers 24 --hidden-size 1024 "
+        "--num-attention-heads 16 --micro-batch-size 1 --seq-length 8 "
+        "--pipeline-model-parallel-size 4 --pipeline-model-parallel-layout "
+        "'Et*7|(t*8|)*2t*1L' --moe-layer-freq '([0]*3+[1]*21)' $B ${A} '\\' \\\n";
+    static const char letters[] = "$'\"\\{}=-09 \n#|(*E";
+    weft_arch a = arch_of(LLAMA);
+    int taken = 0;
+
+    for (int i = 0; i < 40000; i++) {
+        char text[sizeof from];
+        weft_launch got;
+        memcpy(text, from, sizeof from);
+        for (int k = below(6); k >= 0; k--)
+            text[below((int)sizeof from - 1)] = letters[below((int)sizeof letters - 1)];
+        if (below(4) == 0) text[below((int)sizeof from - 1)] = 0;
+        weft_tool tool = i & 1 ? WEFT_TOOL_TORCHTITAN : WEFT_TOOL_MEGATRON;
+        if (weft_launch_read(tool, text, &a, &got) == WEFT_OK) {
+            taken++;
+            weft_launch_clear(&got);
+        }
+    }
+    assert_true(taken > 100);
+}
+
+static void variables_that_hold_each_other_are_bounded(void **state)
+{
+    char text[4096] = "A0=xxxxxxxxxxxxxxxx ";
+    weft_launch got;
+    for (int i = 1; i < 60; i++) {
+        char more[64];
+        snprintf(more, sizeof more, "A%d=\"$A%d$A%d\" ", i, i - 1, i - 1);
+        strcat(text, more);
+    }
+    assert_int_equal(weft_launch_read(WEFT_TOOL_MEGATRON, text, NULL, &got),
+                     WEFT_E_INVALID);
+    assert_non_null(strstr(weft_status_message(), "longer than"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_emitted_reads_back_as_the_same_layout),
+        cmocka_unit_test(megatron_lines_describe_the_model_too),
+        cmocka_unit_test(scripts_are_read_with_quotes_comments_and_variables),
+        cmocka_unit_test(flags_mean_what_megatron_makes_of_them),
+        cmocka_unit_test(contradictions_and_what_has_no_model_are_refused_by_name),
+        cmocka_unit_test(a_line_that_contradicts_the_given_model_is_refused),
+        cmocka_unit_test(what_a_tool_cannot_run_is_refused_with_what_it_can),
+        cmocka_unit_test(any_text_is_safe),
+        cmocka_unit_test(variables_that_hold_each_other_are_bounded),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
