@@ -71,6 +71,9 @@ WEFT_API int weft_layout_world(const weft_layout *l);
 WEFT_API int64_t weft_layout_n_micro(const weft_layout *l); /**< global/(micro*dp) */
 WEFT_API WEFT_MUST_CHECK weft_status weft_layout_mesh(const weft_layout *l,
                                                       weft_mesh *out);
+/** Options of the layout's schedule: its group; a searched kind (zb-auto, optimal) runs on a
+ *  V where a rank has several chunks. */
+WEFT_API weft_schedule_options weft_layout_schedule_options(const weft_layout *l);
 /** The layout's schedule without its ops: which (pipeline rank, chunk) holds which stage. */
 WEFT_API WEFT_MUST_CHECK weft_status weft_layout_shape(const weft_layout *l,
                                                        weft_schedule *out);

@@ -104,7 +104,7 @@ static weft_status make_exec(weft_engine *e)
 static weft_status build(weft_engine *e)
 {
     const weft_layout *l = &e->cfg.layout;
-    weft_schedule_options opt = {.group = l->group};
+    weft_schedule_options opt = weft_layout_schedule_options(l);
 
     WF_TRY(weft_train_check(&e->cfg));
     WF_TRY(place(e));

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "layout/fields.h"
 #include "layout/split.h"
+#include "schedule/kind.h"
 
 void weft_layout_defaults(weft_layout *l)
 {
@@ -142,9 +143,18 @@ int weft_layout_world(const weft_layout *l)
     return n > INT_MAX ? INT_MAX : (int)n;
 }
 
+weft_schedule_options weft_layout_schedule_options(const weft_layout *l)
+{
+    const weft_schedule_kind *k = weft_schedule_kind_find(l->schedule);
+    weft_schedule_options opt = {.group = l->group};
+
+    if (k && k->searched && l->vpp > 1) opt.placement = WEFT_PLACE_V;
+    return opt;
+}
+
 weft_status weft_layout_shape(const weft_layout *l, weft_schedule *out)
 {
-    weft_schedule_options opt = {.group = l->group};
+    weft_schedule_options opt = weft_layout_schedule_options(l);
     return weft_schedule_shape(l->schedule, l->pp, (int)weft_layout_n_micro(l), l->vpp,
                                &opt, out);
 }

@@ -36,8 +36,11 @@ static weft_status schedule_broken(const weft_layout *l, const weft_arch *a)
  * suits it?  Multiples of pp suit every kind; some want at least 2 pp. */
 static int vpp_holds(const weft_layout *l, const weft_arch *a)
 {
+    weft_schedule_options opt = weft_layout_schedule_options(l);
+
+    opt.group = 0; /* a rule of its own */
     for (int64_t m = l->pp; m <= 4 * (int64_t)l->pp; m *= 2)
-        if (!weft_schedule_applicable(l->schedule, l->pp, (int)m, l->vpp, NULL))
+        if (!weft_schedule_applicable(l->schedule, l->pp, (int)m, l->vpp, &opt))
             return 1;
     return 0;
 }
@@ -141,7 +144,7 @@ static weft_status batch_broken(const weft_layout *l, const weft_arch *a)
 static int takes_m(const weft_layout *l)
 {
     int64_t m = weft_layout_n_micro(l);
-    weft_schedule_options opt = {.group = l->group};
+    weft_schedule_options opt = weft_layout_schedule_options(l);
     return m <= INT_MAX &&
            !weft_schedule_applicable(l->schedule, l->pp, (int)m, l->vpp, &opt);
 }
