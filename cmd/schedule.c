@@ -96,15 +96,17 @@ static weft_status make(const wf_schedule_args *a, const wf_args *args,
     if (!wf_args_given(args, "p") || !wf_args_given(args, "m"))
         return WF_FAIL(WEFT_E_INVALID, "%s needs -p (ranks) and -m (micro-batches)",
                        a->kind);
-    WF_TRY(wf_schedule_limit_read(a, &options.mem_limit));
     options.placement = placement(a);
+    if (!strcmp(a->kind, "optimal") || !wf_schedule_has_bytes(a))
+        WF_TRY(wf_schedule_limit_read(a, &options.mem_limit));
     if (!strcmp(a->kind, "optimal")) return make_optimal(a, &options, s, bound);
-    if (a->stage_free_i || a->stage_free_w)
-        return WF_FAIL(WEFT_E_INVALID,
-                       "--stage-free-%c: %s does not look at bytes; "
-                       "optimal does",
-                       a->stage_free_i ? 'i' : 'w', a->kind);
     if (!strcmp(a->kind, "zb-auto")) {
+        if (a->mem_limit && wf_schedule_has_bytes(a))
+            return WF_FAIL(
+                WEFT_E_INVALID,
+                "--mem-limit %s: zb-auto is searched for a limit in forwards, "
+                "without bytes beside it; optimal takes bytes",
+                a->mem_limit);
         double parts = options.placement == WEFT_PLACE_V ? 2 : 1;
         WF_TRY(wf_schedule_times_read(a, parts, &options));
     }
@@ -133,15 +135,22 @@ static weft_status read_schedule(const wf_schedule_args *a, const char *path,
 
 static int wants_picture(const wf_schedule_args *a, const weft_schedule *s)
 {
-    int small = s->p <= MOST_DRAWN_RANKS && s->first[s->p] <= MOST_DRAWN_OPS;
+    int steps = a->steps > 1 ? a->steps : 1;
+    int small = s->p <= MOST_DRAWN_RANKS && s->first[s->p] <= MOST_DRAWN_OPS / steps;
     if (a->svg || a->trace) return 1;
     return !a->json && !a->summary && !a->ops && (small || a->ascii);
+}
+
+static void shrink_held(weft_sim_held *held, int p, double parts)
+{
+    for (int k = 0; held && k < p; k++)
+        held[k].at /= parts;
 }
 
 /* Back from the time of parts to that of full stages. */
 static void shrink(wf_schedule_result *r, double parts)
 {
-    weft_eval *e = &r->eval;
+    weft_eval *e = &r->sim.eval;
     e->makespan /= parts;
     e->span /= parts;
     e->ideal /= parts;
@@ -149,21 +158,33 @@ static void shrink(wf_schedule_result *r, double parts)
         e->busy[k] /= parts;
         e->idle[k] /= parts;
     }
+    r->sim.step_time /= parts;
+    for (int k = 0; k < r->sim.steps; k++)
+        r->sim.step_end[k] /= parts;
+    shrink_held(r->sim.peak, r->s->p, parts);
+    shrink_held(r->sim.first_over, r->s->p, parts);
     for (int64_t i = 0; i < r->trace.n; i++) {
         r->trace.entry[i].start /= parts;
         r->trace.entry[i].end /= parts;
     }
+    for (int64_t i = 0; i < r->trace.n_levels; i++)
+        r->trace.level[i].at /= parts;
 }
 
-static weft_status simulate(const wf_schedule_args *a, wf_schedule_result *r)
+static weft_status simulate(const wf_schedule_args *a, int picture,
+                            wf_schedule_result *r)
 {
     wf_schedule_costs c;
+    wf_schedule_sim_options o;
     WF_TRY(wf_schedule_costs_read(a, r->s, &c));
-    weft_status st = weft_simulate(r->s, &c.costs,
-                                   wants_picture(a, r->s) ? &r->trace : NULL, &r->eval);
+    weft_status st = wf_schedule_sim_read(a, r->s, &c, &o);
+    if (st == WEFT_OK)
+        st = weft_simulate_steps(r->s, &c.costs, &o.o, picture ? &r->trace : NULL,
+                                 &r->sim);
     snprintf(r->trace.unit, sizeof r->trace.unit, "%s", c.unit);
     r->overlap = c.costs.overlap;
     if (st == WEFT_OK && c.parts != 1) shrink(r, c.parts);
+    wf_schedule_sim_clear(&o);
     wf_schedule_costs_clear(&c);
     return st;
 }
@@ -177,22 +198,30 @@ static weft_status report(const wf_schedule_args *a, wf_schedule_result *r)
 {
     weft_writer out = wf_stdout_writer();
     WF_TRY(weft_schedule_check(r->s, a->outstanding, &r->report));
-    WF_TRY(simulate(a, r));
+    WF_TRY(simulate(a, wants_picture(a, r->s), r));
     WF_TRY(wf_schedule_report_files(a, r));
-    if (is_stdout(a->svg) || is_stdout(a->trace) || is_stdout(a->csv)) return WEFT_OK;
-    return a->json ? wf_schedule_report_json(a, r, &out)
-                   : wf_schedule_report_text(a, r, &out);
+    if (!is_stdout(a->svg) && !is_stdout(a->trace) && !is_stdout(a->csv))
+        WF_TRY(a->json ? wf_schedule_report_json(a, r, &out)
+                       : wf_schedule_report_text(a, r, &out));
+    return wf_schedule_memory_fits(a, r);
+}
+
+static void clear(wf_schedule_result *r)
+{
+    weft_trace_clear(&r->trace);
+    weft_sim_clear(&r->sim);
+    weft_schedule_report_clear(&r->report);
 }
 
 static int run_made(const wf_schedule_args *a, weft_schedule *s, double bound,
                     weft_status st)
 {
-    wf_schedule_result r = {.s = s, .lower_bound = bound};
+    /* The bound is that of one step, which ends with its last op. */
+    wf_schedule_result r = {.s = s,
+                            .lower_bound = a->steps > 1 || a->optimizer ? NAN : bound};
     if (st == WEFT_OK) {
         st = report(a, &r);
-        weft_trace_clear(&r.trace);
-        weft_eval_clear(&r.eval);
-        weft_schedule_report_clear(&r.report);
+        clear(&r);
         weft_schedule_clear(s);
     }
     return st == WEFT_OK ? WF_EXIT_OK : wf_cmd_fail("schedule", st);
@@ -229,17 +258,26 @@ static void put_checked(const wf_schedule_args *a, const weft_schedule *s,
     weft_print(&out, "\n");
 }
 
+/* With bytes the order is simulated as well: memory may end on the way. */
+static weft_status check(const wf_schedule_args *a, wf_schedule_result *r)
+{
+    WF_TRY(weft_schedule_check(r->s, a->outstanding, &r->report));
+    if (!wf_schedule_has_bytes(a)) return WEFT_OK;
+    WF_TRY(simulate(a, 0, r));
+    return wf_schedule_memory_fits(a, r);
+}
+
 static int run_check(const wf_schedule_args *a, const char *path)
 {
     weft_schedule s;
-    weft_schedule_report r = {0};
+    wf_schedule_result r = {.s = &s};
     weft_status st = read_schedule(a, path, &s);
 
     if (st != WEFT_OK) return wf_cmd_fail("schedule", st);
-    st = weft_schedule_check(&s, a->outstanding, &r);
-    put_checked(a, &s, st, &r);
+    st = check(a, &r);
+    put_checked(a, &s, st, &r.report);
     int rc = st == WEFT_OK ? WF_EXIT_OK : wf_cmd_fail("schedule", st);
-    weft_schedule_report_clear(&r);
+    clear(&r);
     weft_schedule_clear(&s);
     return rc;
 }
@@ -257,13 +295,13 @@ static int run_file(wf_schedule_args *a, const wf_args *args)
     if (args->n > 2)
         return wf_cmd_usage("schedule", "unexpected word '%s'", args->word[2]);
     if (wf_args_given(args, "p") || wf_args_given(args, "m") ||
-        wf_args_given(args, "v") || wf_args_given(args, "group") ||
-        wf_args_given(args, "mem-limit"))
+        wf_args_given(args, "v") || wf_args_given(args, "group"))
+        return wf_cmd_usage("schedule", "-p, -m, -v and --group come from the file");
+    if (a->mem_limit && !wf_schedule_has_bytes(a))
         return wf_cmd_usage("schedule",
-                            "-p, -m, -v, --group and --mem-limit come from the file");
-    if (a->stage_free_i || a->stage_free_w)
-        return wf_cmd_usage("schedule", "--stage-free-i and --stage-free-w are for "
-                                        "optimal; an order is checked without them");
+                            "--mem-limit %s: an order is checked in bytes, with "
+                            "--stage-free-i or another of the bytes beside it",
+                            a->mem_limit);
     if (!is_sim) return run_check(a, args->word[1]);
     weft_status st = read_schedule(a, args->word[1], &s);
     return run_made(a, &s, NAN, st);
@@ -316,13 +354,6 @@ int wf_cmd_schedule(int argc, char **argv)
          .choices = "single loop v bidir bidirv",
          .help =
              "which rank and chunk holds which stage (check, sim, zb-auto, optimal)"},
-        TEXT("mem-limit", mem_limit, "N",
-             "forwards of a full stage that a rank may hold; 0 is 2p, or p on a V "
-             "(zb-auto), or no limit (optimal). Bytes beside --stage-free-i or -w"),
-        TEXT("stage-free-i", stage_free_i, "A,B,...",
-             "optimal: bytes of a forward that its I frees, stage by stage"),
-        TEXT("stage-free-w", stage_free_w, "A,B,...",
-             "optimal: bytes of a forward that its W frees"),
         {"outstanding", .type = WF_OPT_INT, .out = &a.outstanding, .arg = "K", .min = 0,
          .max = 1e6, .help = "sends in flight to a peer in the check; 0 is 2"},
         {0}};
@@ -339,13 +370,52 @@ int wf_cmd_schedule(int argc, char **argv)
         TEXT("stage-tw", stage_tw, "A,B,...", "weight gradients"),
         FLAG("per-op", per_op,
              "times are those of one listed op, whatever part of a stage"),
-        TEXT("latency", latency, "C", "added to every value that crosses ranks"),
+        TEXT("latency", latency, "C,...",
+             "of a message; with --ranks-per-node one for each kind of link"),
+        TEXT("bandwidth", bandwidth, "R,...",
+             "bytes per unit of time, as 50GB/s; a message takes latency + "
+             "bytes/bandwidth, one after the other from rank to rank"),
+        TEXT("message-bytes", message_bytes, "N", "of an activation or gradient"),
+        TEXT("ranks-per-node", ranks_per_node, "N,...",
+             "links within N consecutive ranks are the first kind; further numbers: "
+             "larger domains; the last kind is the rest"),
+        {"messages", .type = WF_OPT_CHOICE, .out = &a.messages,
+         .choices = "overlap blocking",
+         .help = "run beside the ops (default), or sender and receiver stand still"},
         {"overlap", .type = WF_OPT_CHOICE, .out = &a.overlap,
          .choices = "serial atomic",
          .help = "how a pair marked & runs: one op after the other (default), or as "
                  "one block with both results at its end"},
-        TEXT("overlap-cost", overlap_cost, "X",
-             "length of such a block, in place of the sum of its two ops"),
+        TEXT(
+            "overlap-cost", overlap_cost, "X,...",
+            "length of a pair in place of the sum of its two ops, one or rank by rank; "
+            "atomic where --overlap does not say"),
+        {0}};
+    const wf_option steps[] = {
+        {"steps", .type = WF_OPT_INT, .out = &a.steps, .arg = "N", .min = 0,
+         .max = 100000, .help = "steps back to back; 0 is 1"},
+        TEXT("optimizer", optimizer, "T,...",
+             "change of the weights after a step (pipedream: after each backward), one "
+             "or rank by rank"),
+        {"optimizer-sync", .type = WF_OPT_CHOICE, .out = &a.optimizer_sync,
+         .choices = "global chain none",
+         .help = "it waits for the gradients of all ranks (default), for those of the "
+                 "ranks before (validated afterwards, as zero-bubble schedules do), or "
+                 "for its own"},
+        {0}};
+    const wf_option memory[] = {
+        TEXT("mem-limit", mem_limit, "N",
+             "forwards of a full stage that a rank may hold; 0 is 2p, or p on a V "
+             "(zb-auto), or no limit (optimal). Beside bytes: bytes, for every kind"),
+        TEXT("stage-free-i", stage_free_i, "A,B,...",
+             "bytes of a forward that its I or B frees, one for all or stage by stage"),
+        TEXT("stage-free-w", stage_free_w, "A,B,...",
+             "bytes of a forward that its W or B frees"),
+        TEXT("stage-temp-f", stage_temp[WEFT_OP_F], "A,B,...",
+             "bytes that only live while an F runs"),
+        TEXT("stage-temp-b", stage_temp[WEFT_OP_B], "A,B,...", "while a B runs"),
+        TEXT("stage-temp-i", stage_temp[WEFT_OP_I], "A,B,...", "while an I runs"),
+        TEXT("stage-temp-w", stage_temp[WEFT_OP_W], "A,B,...", "while a W runs"),
         {0}};
     const wf_option output[] = {
         FLAG("ascii", ascii, "timeline in ASCII, however large"),
@@ -375,10 +445,19 @@ int wf_cmd_schedule(int argc, char **argv)
             "  weft schedule optimal -p 4 -m 8 --stage-tf 1.2,1,1,1.4 --latency 0.1 "
             "--mem-limit 5\n"
             "  weft schedule dualpipe -p 8 -m 20 --overlap-cost 2.5\n"
+            "  weft schedule 1f1b -p 8 -m 16 --tf 5ms --tb 10ms --ranks-per-node 4 "
+            "--latency 5us,20us\n"
+            "      --bandwidth 200GB/s,25GB/s --message-bytes 64MiB\n"
+            "  weft schedule zb-h2 -p 4 -m 8 --steps 3 --optimizer 1 --optimizer-sync "
+            "chain\n"
+            "  weft schedule 1f1b -p 4 -m 8 --stage-free-i 2GiB --stage-temp-b 500MiB "
+            "--mem-limit 8GiB\n"
             "  weft schedule gpipe -p 4 -m 4 --ops > mine.txt\n"
             "  weft schedule check mine.txt && weft schedule sim mine.txt\n",
         .group = {{"Shape", .row = shape},
                   {"Costs", .row = costs},
+                  {"Steps", .row = steps},
+                  {"Memory", .row = memory},
                   {"Output", .row = output}}};
     wf_args args;
     int rc;

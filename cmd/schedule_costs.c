@@ -8,47 +8,22 @@
 #include "base/error.h"
 #include "cmd/schedule.h"
 
-/* Which of the costs typed so far had a unit of time; a mixture means nothing. */
-typedef struct units {
-    const char *with, *without; /* first flag of each kind */
-} units;
-
-static void note_unit(units *u, const char *flag, const char *text, double x)
-{
-    size_t n = strlen(text);
-    if (n && text[n - 1] == 's')
-        u->with = u->with ? u->with : flag;
-    else if (x != 0) /* 0 is 0 in every unit */
-        u->without = u->without ? u->without : flag;
-}
-
-static weft_status parse_time(const char *flag, const char *text, units *u, double *out)
-{
-    double x;
-    WF_TRY(wf_num_f64(flag, text, WF_SECONDS, &x));
-    if (x < 0)
-        return WF_FAIL(WEFT_E_INVALID, "%s %s: a time is at least 0", flag, text);
-    note_unit(u, flag, text, x);
-    *out = x;
-    return WEFT_OK;
-}
-
 /* The scalar, else what stands for it. A default counts as typed without a unit. */
 static weft_status scalar(const char *flag, const char *text, const char *preset,
-                          units *u, double *out)
+                          wf_schedule_units *u, double *out)
 {
-    return parse_time(flag, text ? text : preset, u, out);
+    return wf_schedule_time(flag, text ? text : preset, u, out);
 }
 
 typedef struct times {
     double f, b, i, w;
 } times;
 
-static weft_status read_times(const wf_schedule_args *a, units *u, times *t)
+static weft_status read_times(const wf_schedule_args *a, wf_schedule_units *u, times *t)
 {
     WF_TRY(scalar("--tf", a->tf, "1", u, &t->f));
-    if (a->ti) WF_TRY(parse_time("--ti", a->ti, u, &t->i));
-    if (a->tw) WF_TRY(parse_time("--tw", a->tw, u, &t->w));
+    if (a->ti) WF_TRY(wf_schedule_time("--ti", a->ti, u, &t->i));
+    if (a->tw) WF_TRY(wf_schedule_time("--tw", a->tw, u, &t->w));
     if (!a->tb && a->ti && a->tw) {
         t->b = t->i + t->w; /* an unsplit backward is both halves */
         return WEFT_OK;
@@ -61,60 +36,33 @@ static weft_status read_times(const wf_schedule_args *a, units *u, times *t)
 
 /* ---- lists per stage ------------------------------------------------------------ */
 
-typedef struct list {
-    int64_t n, cap;
-    double *x;
-} list;
-
-static weft_status push(list *l, double x)
-{
-    void *block = l->x;
-    WF_TRY(wf_grow(&block, &l->cap, l->n + 1, sizeof *l->x));
-    l->x = block;
-    l->x[l->n++] = x;
-    return WEFT_OK;
-}
-
-static weft_status read_list(const char *flag, const char *text, units *u, list *l)
-{
-    while (text) {
-        char word[64];
-        size_t n = strcspn(text, ",");
-        double x;
-        snprintf(word, sizeof word, "%.*s", n < 63 ? (int)n : 63, text);
-        WF_TRY(parse_time(flag, word, u, &x));
-        WF_TRY(push(l, x));
-        text = text[n] ? text + n + 1 : NULL;
-    }
-    return WEFT_OK;
-}
-
 typedef struct lists {
-    list f, b, i, w;
+    wf_schedule_numbers f, b, i, w;
 } lists;
 
-static weft_status read_lists(const wf_schedule_args *a, units *u, lists *l)
+static weft_status read_lists(const wf_schedule_args *a, wf_schedule_units *u, lists *l)
 {
-    WF_TRY(read_list("--stage-tf", a->stage_tf, u, &l->f));
-    WF_TRY(read_list("--stage-tb", a->stage_tb, u, &l->b));
-    WF_TRY(read_list("--stage-ti", a->stage_ti, u, &l->i));
-    return read_list("--stage-tw", a->stage_tw, u, &l->w);
+    WF_TRY(wf_schedule_numbers_read("--stage-tf", a->stage_tf, WF_SECONDS, u, &l->f));
+    WF_TRY(wf_schedule_numbers_read("--stage-tb", a->stage_tb, WF_SECONDS, u, &l->b));
+    WF_TRY(wf_schedule_numbers_read("--stage-ti", a->stage_ti, WF_SECONDS, u, &l->i));
+    return wf_schedule_numbers_read("--stage-tw", a->stage_tw, WF_SECONDS, u, &l->w);
 }
 
 /* A list that was not given follows one that was, in the proportion of the scalars. */
-static weft_status follow(list *l, const list *from, double mine, double its,
-                          const char *flag)
+static weft_status follow(wf_schedule_numbers *l, const wf_schedule_numbers *from,
+                          double mine, double its, const char *flag)
 {
     if (l->n || !from->n) return WEFT_OK;
     if (!(its > 0))
         return WF_FAIL(WEFT_E_INVALID,
                        "%s is needed: there is no proportion to a cost of 0", flag);
     for (int64_t k = 0; k < from->n; k++)
-        WF_TRY(push(l, from->x[k] * mine / its));
+        WF_TRY(wf_schedule_push(l, from->x[k] * mine / its));
     return WEFT_OK;
 }
 
-static weft_status same_length(const char *flag, const list *l, int64_t n)
+static weft_status same_length(const char *flag, const wf_schedule_numbers *l,
+                               int64_t n)
 {
     if (l->n == n) return WEFT_OK;
     return WF_FAIL(WEFT_E_MISMATCH, "%s has %lld times, another list has %lld", flag,
@@ -140,14 +88,14 @@ static weft_status complete(lists *l, const times *t)
  * it. */
 static void undo_share(lists *l, double parts)
 {
-    list *all[] = {&l->f, &l->b, &l->i, &l->w};
+    wf_schedule_numbers *all[] = {&l->f, &l->b, &l->i, &l->w};
     for (int k = 0; k < 4; k++)
         for (int64_t i = 0; i < all[k]->n; i++)
             all[k]->x[i] *= parts;
 }
 
-static weft_status by_stage(const wf_schedule_args *a, const weft_schedule *s, units *u,
-                            const times *t, wf_schedule_costs *c)
+static weft_status by_stage(const wf_schedule_args *a, const weft_schedule *s,
+                            wf_schedule_units *u, const times *t, wf_schedule_costs *c)
 {
     lists l = {0};
     double parts = (double)weft_schedule_stages(s) / s->p;
@@ -168,29 +116,23 @@ static weft_status by_stage(const wf_schedule_args *a, const weft_schedule *s, u
 
 /* ---- all ------------------------------------------------------------------------ */
 
-/* Like the times of ops, that of a block is of a full stage or of one op. */
-static weft_status read_overlap(const wf_schedule_args *a, units *u, weft_costs *c)
+/* What is not the time of an op has its own, and ops are c->parts times too long. */
+static void stretch(wf_schedule_costs *c)
 {
-    int atomic = a->overlap ? !strcmp(a->overlap, "atomic") : a->overlap_cost != NULL;
-    c->overlap = atomic ? WEFT_OVERLAP_ATOMIC : WEFT_OVERLAP_SERIAL;
-    if (!a->overlap_cost) return WEFT_OK;
-    if (!atomic)
-        return WF_FAIL(
-            WEFT_E_INVALID,
-            "--overlap-cost %s is the length of an atomic pair, but --overlap "
-            "is serial",
-            a->overlap_cost);
-    WF_TRY(parse_time("--overlap-cost", a->overlap_cost, u, &c->overlap_cost));
-    if (c->overlap_cost > 0) return WEFT_OK;
-    return WF_FAIL(WEFT_E_INVALID, "--overlap-cost %s: a block takes some time",
-                   a->overlap_cost);
+    c->costs.latency *= c->parts;
+    for (int k = 0; k < c->costs.n_tiers; k++) {
+        c->tier[k].latency *= c->parts;
+        c->tier[k].bandwidth /= c->parts;
+    }
+    for (int64_t k = 0; k < c->optimizer.n; k++)
+        c->optimizer.x[k] *= c->parts;
 }
 
 static weft_status read_costs(const wf_schedule_args *a, const weft_schedule *s,
                               wf_schedule_costs *c)
 {
     int lists_given = a->stage_tf || a->stage_tb || a->stage_ti || a->stage_tw;
-    units u = {0};
+    wf_schedule_units u = {0};
     times t = {0};
 
     if (!lists_given) {
@@ -198,18 +140,18 @@ static weft_status read_costs(const wf_schedule_args *a, const weft_schedule *s,
         weft_costs_uniform(s, t.f, t.b, t.i, t.w, 1, c->dur);
         if (!a->per_op) c->parts = (double)weft_schedule_stages(s) / s->p;
     } else {
-        units proportions = {0}; /* only ratios are taken from the scalars */
+        wf_schedule_units proportions = {
+            0}; /* only ratios are taken from the scalars */
         WF_TRY(read_times(a, &proportions, &t));
         WF_TRY(by_stage(a, s, &u, &t, c));
     }
-    WF_TRY(read_overlap(a, &u, &c->costs));
-    if (a->latency) WF_TRY(parse_time("--latency", a->latency, &u, &c->costs.latency));
+    WF_TRY(wf_schedule_links_read(a, s, &u, c));
     if (u.with && u.without)
         return WF_FAIL(WEFT_E_MISMATCH,
                        "%s has a unit of time and %s has none; give both or "
                        "neither (the defaults have none)",
                        u.with, u.without);
-    c->costs.latency *= c->parts;
+    stretch(c);
     c->unit = u.with ? "s" : "";
     return WEFT_OK;
 }
@@ -224,7 +166,7 @@ weft_status wf_schedule_costs_read(const wf_schedule_args *a, const weft_schedul
     if (st == WEFT_OK)
         *out = c;
     else
-        wf_free(c.dur);
+        wf_schedule_costs_clear(&c);
     return st;
 }
 
@@ -236,7 +178,7 @@ weft_status wf_schedule_times_read(const wf_schedule_args *a, double parts,
                        : a->stage_ti ? "--stage-ti"
                        : a->stage_tw ? "--stage-tw"
                                      : NULL;
-    units u = {0};
+    wf_schedule_units u = {0};
     times t = {0};
     double latency = 0, scale = a->per_op ? parts : 1;
 
@@ -246,7 +188,7 @@ weft_status wf_schedule_times_read(const wf_schedule_args *a, double parts,
                        "schedule sim takes %s",
                        flag, a->kind, flag);
     WF_TRY(read_times(a, &u, &t));
-    if (a->latency) WF_TRY(parse_time("--latency", a->latency, &u, &latency));
+    WF_TRY(wf_schedule_message_time(a, &u, &latency));
     opt->tf = t.f * scale;
     opt->ti = t.i * scale;
     opt->tw = t.w * scale;
@@ -280,22 +222,14 @@ static void spread(const weft_schedule *q, const double *dur, int n, double *ite
 /* One item for all stages, or one for each. */
 static weft_status read_bytes(const char *flag, const char *text, int n, double *item)
 {
-    int k = 0;
-    while (text) {
-        char word[64];
-        size_t length = strcspn(text, ",");
-        snprintf(word, sizeof word, "%.*s", length < 63 ? (int)length : 63, text);
-        if (k < n) WF_TRY(wf_num_f64(flag, word, WF_BYTES, &item[k]));
-        k++;
-        text = text[length] ? text + length + 1 : NULL;
-    }
-    for (int i = 1; k == 1 && i < n; i++)
-        item[i] = item[0];
-    if (k <= 1 || k == n) return WEFT_OK;
-    return WF_FAIL(WEFT_E_MISMATCH,
-                   "%s has %d items, one or %d (a stage each) are "
-                   "needed",
-                   flag, k, n);
+    wf_schedule_numbers l = {0};
+    weft_status st = WEFT_OK;
+    if (text) st = wf_schedule_numbers_read(flag, text, WF_BYTES, NULL, &l);
+    if (text && st == WEFT_OK) st = wf_schedule_spread(flag, "a stage each", n, &l);
+    for (int64_t k = 0; st == WEFT_OK && k < l.n; k++)
+        item[k] = l.x[k];
+    wf_free(l.x);
+    return st;
 }
 
 static weft_status read_stages(const wf_schedule_args *a, const weft_schedule *q,
@@ -306,8 +240,9 @@ static weft_status read_stages(const wf_schedule_args *a, const weft_schedule *q
     WF_TRY(wf_schedule_costs_read(a, q, &c));
     spread(q, c.dur, n, l->item);
     l->parts = c.parts;
-    opt->latency = c.costs.latency;
     wf_schedule_costs_clear(&c);
+    WF_TRY(wf_schedule_message_time(a, &(wf_schedule_units){0}, &opt->latency));
+    opt->latency *= l->parts;
     WF_TRY(read_bytes("--stage-free-i", a->stage_free_i, n, l->item + 3 * n));
     WF_TRY(read_bytes("--stage-free-w", a->stage_free_w, n, l->item + 4 * n));
     opt->n_stages = n;
@@ -341,5 +276,8 @@ void wf_schedule_stages_clear(wf_schedule_stages *l)
 void wf_schedule_costs_clear(wf_schedule_costs *c)
 {
     wf_free(c->dur);
+    wf_free(c->tier);
+    wf_free(c->pair.x);
+    wf_free(c->optimizer.x);
     *c = (wf_schedule_costs){0};
 }

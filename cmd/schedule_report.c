@@ -60,7 +60,7 @@ static int has_pairs(const weft_schedule *s)
 
 static void put_bound(const wf_schedule_result *r, weft_writer *out)
 {
-    double over = r->lower_bound > 0 ? r->eval.makespan / r->lower_bound - 1 : 0;
+    double over = r->lower_bound > 0 ? r->sim.eval.makespan / r->lower_bound - 1 : 0;
     weft_print(out, "\nno schedule takes less than %.10g%s: ", r->lower_bound,
                r->trace.unit[0] ? " s" : "");
     if (over > 1e-9)
@@ -72,7 +72,7 @@ static void put_bound(const wf_schedule_result *r, weft_writer *out)
 static void put_summary(const wf_schedule_result *r, weft_writer *out)
 {
     const weft_schedule *s = r->s;
-    const weft_eval *e = &r->eval;
+    const weft_eval *e = &r->sim.eval;
     const char *unit = r->trace.unit[0] ? " s" : "";
 
     weft_print(out, "%s p=%d m=%d v=%d, placement %s", s->kind, s->p, s->m, s->v,
@@ -94,6 +94,8 @@ static void put_summary(const wf_schedule_result *r, weft_writer *out)
     weft_print(out, "\n%lld messages between ranks, %d cop%s of the weights\n",
                (long long)r->report.p2p_messages, weight_copies(s),
                weight_copies(s) == 1 ? "y" : "ies");
+    wf_schedule_put_steps(r, out);
+    wf_schedule_put_memory(r, out);
     if (has_pairs(s))
         weft_print(out, "pairs marked & run %s\n",
                    r->overlap == WEFT_OVERLAP_ATOMIC
@@ -180,12 +182,14 @@ weft_status wf_schedule_report_json(const wf_schedule_args *a,
     else
         wf_json_null(&j);
     wf_json_put_string(&j, "placement", wf_placement_name(s->placement));
-    put_times(&j, &r->eval, s->p);
+    put_times(&j, &r->sim.eval, s->p);
     if (!isnan(r->lower_bound)) wf_json_put_f64(&j, "lower_bound", r->lower_bound);
     put_ints(&j, "peak_in_flight", s->p, r->report.peak_in_flight);
     put_ints(&j, "peak_in_flight_w", s->p, r->report.peak_in_flight_w);
     wf_json_put_i64(&j, "weight_copies", weight_copies(s));
     wf_json_put_i64(&j, "p2p_messages", r->report.p2p_messages);
+    wf_schedule_json_steps(r, &j);
+    wf_schedule_json_memory(r, &j);
     if (a->ops) put_ops(&j, s);
     wf_json_end_object(&j);
     weft_print(out, "\n");

@@ -10,8 +10,11 @@ int main(void)
     const struct {
         const struct CMUnitTest *test;
         int n;
-    } file[] = {{option_tests, n_option_tests}, {schedule_tests, n_schedule_tests},
-                {mesh_tests, n_mesh_tests},     {compare_tests, n_compare_tests},
+    } file[] = {{option_tests, n_option_tests},
+                {schedule_tests, n_schedule_tests},
+                {schedule_sim_tests, n_schedule_sim_tests},
+                {mesh_tests, n_mesh_tests},
+                {compare_tests, n_compare_tests},
 #ifdef WEFT_HAVE_TRAIN
                 {train_tests, n_train_tests},
 #endif

@@ -212,9 +212,11 @@ static void a_pair_runs_one_by_one_or_as_a_block_of_any_length(void **state)
     assert_true(pair_makespan("--overlap atomic") == 6);
     assert_true(pair_makespan("--overlap-cost 2.5") == 5.5);
     assert_true(pair_makespan("--overlap atomic --overlap-cost 2") == 5);
-    refuses(2, "but --overlap is serial",
-            "schedule sim pair.txt --overlap serial --overlap-cost 2");
-    refuses(2, "--overlap-cost 0: a block takes some time",
+    assert_true(pair_makespan("--overlap serial --overlap-cost 2") == 5);
+    assert_true(pair_makespan("--overlap-cost 4") == 7);
+    refuses(2, "--overlap-cost has 2 items, one or 1 (a rank each) are needed",
+            "schedule sim pair.txt --overlap-cost 2,3");
+    refuses(2, "--overlap-cost 0: a pair takes some time",
             "schedule sim pair.txt --overlap-cost 0");
     refuses(2, "--overlap-cost has a unit of time and --tf has none",
             "schedule sim pair.txt --overlap-cost 2ms");
@@ -266,8 +268,6 @@ static void optimal_stands_beside_its_lower_bound(void **state)
     }
     refuses(2, "--mem-limit 5e+09: one micro-batch needs 6e+09 on rank 0",
             "schedule optimal -p 2 -m 3 --mem-limit 5GB --stage-free-i 6GB");
-    refuses(2, "--stage-free-i: 1f1b does not look at bytes",
-            "schedule 1f1b -p 2 -m 3 --stage-free-i 6GiB");
 }
 
 static void files_appear_whole_or_not_at_all(void **state)
