@@ -5,6 +5,9 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#ifdef WEFT_HAVE_RUN
+#include <weft/run/comm.h>
+#endif
 
 #include "base/json.h"
 #include "cmd/commands.h"
@@ -104,15 +107,35 @@ static void examine(wf_doctor *d)
     wf_doctor_namespace(d);
 }
 
+/* What the ranks of a job that was cut short did last. */
+static int put_status(const char *dir)
+{
+#ifdef WEFT_HAVE_RUN
+    char text[400];
+    int n = 0;
+    for (; weft_board_read(dir, n, text, sizeof text) == WEFT_OK; n++)
+        puts(text);
+    return n ? WF_EXIT_OK : wf_cmd_fail("doctor", WEFT_E_IO);
+#else
+    return wf_cmd_usage("doctor",
+                        "--status %s: this weft was built without "
+                        "libweft-run",
+                        dir);
+#endif
+}
+
 int wf_cmd_doctor(int argc, char **argv)
 {
     wf_doctor d = {.ranks = 8, .threads = 1};
+    const char *status = NULL;
     int json = 0;
     const wf_option rows[] = {
         {"ranks", .letter = 'n', .type = WF_OPT_INT, .out = &d.ranks, .arg = "N",
          .min = 1, .max = 65536, .help = "ranks that are to run on this machine"},
         {"threads", .type = WF_OPT_INT, .out = &d.threads, .arg = "T", .min = 1,
          .max = 4096, .help = "threads of each rank"},
+        {"status", .type = WF_OPT_TEXT, .out = &status, .arg = "DIR",
+         .help = "only print what the status files of a job say: where each rank was"},
         {"json", .type = WF_OPT_FLAG, .out = &json, .help = "findings as JSON"},
         {0}};
     const wf_command_line line = {
@@ -133,6 +156,8 @@ int wf_cmd_doctor(int argc, char **argv)
     if (wf_args_parse(&line, argc, argv, &args, &rc)) return rc;
     if (args.n) {
         rc = wf_cmd_usage("doctor", "unexpected word '%s'", args.word[0]);
+    } else if (status) {
+        rc = put_status(status);
     } else {
         examine(&d);
         (json ? put_json : put_text)(&d, &out);

@@ -75,7 +75,8 @@ void wf_job_options(wf_job *job, wf_option rows[WF_JOB_ROWS])
                           .help = "longest wait for another rank before the job ends"};
     rows[2] = (wf_option){
         "status-dir", .type = WF_OPT_TEXT, .out = &job->status_dir, .arg = "DIR",
-        .help = "keep a status file per rank here: step, op, what it waits for"};
+        .help = "keep a status file per rank here: step, op, what it waits for (MPI on "
+                "one host: a folder in TMPDIR)"};
 }
 
 /* A call of MPI that cannot be polled did not come back. One rank has the words; the
@@ -83,16 +84,18 @@ void wf_job_options(wf_job *job, wf_option rows[WF_JOB_ROWS])
 static void on_stuck(const char *message)
 {
     if (*message)
-        fprintf(stderr, "weft: %s\n", message);
+        fprintf(stderr, "%s\n", message);
     else
         sleep(1);
     _exit(WF_EXIT_FAULT);
 }
 
-static weft_comm_options options(const wf_job *job)
+static weft_comm_options options(wf_job *job)
 {
+    snprintf(job->program, sizeof job->program, "weft %s", job->command);
     return (weft_comm_options){.timeout_s = job->timeout_s,
                                .status_dir = job->status_dir,
+                               .program = job->program,
                                .on_stuck = on_stuck};
 }
 
@@ -118,13 +121,10 @@ int wf_job_open(wf_job *job, int *world, int *exit_code)
 static weft_status first_failed(weft_comm *c, int failed, int *rank)
 {
     double key = failed ? -(double)weft_comm_rank(c) : -INFINITY;
-    int n = weft_comm_size(c), all[4096];
-    weft_group *world = NULL;
+    weft_group *world;
     weft_event ev = {0};
 
-    for (int i = 0; i < n && i < 4096; i++)
-        all[i] = i;
-    WF_TRY(weft_group_create(c, n, all, "world", &world));
+    WF_TRY(weft_group_world(c, &world));
     weft_status st =
         weft_all_reduce(world, WEFT_FOR_CONTROL, &key, 1, WEFT_F64, WEFT_MAX, &ev);
     if (st == WEFT_OK) st = weft_wait(c, &ev);
@@ -145,9 +145,9 @@ int wf_job_agree(wf_job *job, weft_status st, int *exit_code)
     char message[1024];
     snprintf(message, sizeof message, "%s", weft_status_message());
     if (first_failed(job->world, st != WEFT_OK, &rank) != WEFT_OK) {
-        *exit_code = wf_cmd_fail(job->command, WEFT_E_TIMEOUT);
+        *exit_code = WF_EXIT_FAULT;
         weft_comm_abort(job->world, WEFT_E_TIMEOUT, weft_status_message(), 1);
-        return 1;
+        return 1; /* not reached where the back end can end the job */
     }
     if (rank < 0) return 0;
     *exit_code = WF_EXIT_USAGE;
@@ -169,9 +169,8 @@ static int run_mpi(wf_job *job, int n, weft_status (*rank)(weft_comm *comm, void
         weft_comm_destroy(c);
         return WF_EXIT_OK;
     }
-    char message[1100];
-    snprintf(message, sizeof message, "weft %s: %s", job->command,
-             weft_status_message());
+    char message[1024];
+    snprintf(message, sizeof message, "%s", weft_status_message());
     weft_comm_abort(job->world, st, message, 1);
     return WF_EXIT_FAULT; /* not reached where the back end can end the job */
 }

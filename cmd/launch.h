@@ -9,6 +9,7 @@
 /* One job on many ranks: threads of this process, or the processes of an MPI launcher. */
 typedef struct wf_job {
     const char *command;
+    char program[32]; /* "weft train", for the comm's own words */
     const char *comm; /* --comm: auto, loop, mpi */
     double timeout_s;
     const char *status_dir;

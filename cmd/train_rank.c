@@ -27,19 +27,6 @@ static weft_status over_world(rank *r, double *x, weft_reduce op)
     return weft_wait(r->comm, &ev);
 }
 
-static weft_status make_world(rank *r)
-{
-    int n = weft_comm_size(r->comm), *ranks = NULL;
-
-    if (n == 1) return WEFT_OK;
-    WF_TRY(WF_ALLOC(n, &ranks));
-    for (int i = 0; i < n; i++)
-        ranks[i] = i;
-    weft_status st = weft_group_create(r->comm, n, ranks, "world", &r->world);
-    wf_free(ranks);
-    return st;
-}
-
 /* Split and unsplit, a few steps in f64, before the run proper. */
 static weft_status check_equal(rank *r)
 {
@@ -163,7 +150,7 @@ static weft_status show_traces(rank *r)
 
 static weft_status run(rank *r)
 {
-    WF_TRY(make_world(r));
+    WF_TRY(weft_group_world(r->comm, &r->world));
     WF_TRY(check_equal(r));
     WF_TRY(weft_engine_create(r->comm, &r->t->cfg, r->t->data, &r->e));
     WF_TRY(measure_peak(r));

@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <math.h>
 #include <unistd.h>
+#include <weft/version.h>
 
 #include "base/json.h"
 #include "cmd/stdio_writer.h"
@@ -97,6 +98,9 @@ void wf_train_banner(const wf_train *t, weft_comm *comm, weft_engine *e, double 
            "(1024^3 GEMM)\n",
            weft_comm_size(comm), engine_name(comm),
            weft_kctx_describe(weft_engine_kctx(e)), peak / 1e9);
+    if (*weft_comm_status_dir(comm))
+        printf("status files of the ranks: %s (weft doctor --status reads them)\n",
+               weft_comm_status_dir(comm));
     printf("data: %lld training tokens, %lld held out; order by consumed samples, seed "
            "%llu\n",
            (long long)weft_data_tokens(t->data, WEFT_TRAIN),

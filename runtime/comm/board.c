@@ -139,6 +139,8 @@ void wf_board_close(wf_board *b, int keep)
     if (b->borrowed || !b->own) return;
     wf_board_ended(b);
     wf_record_close(b->own, b->dir, keep);
+    /* Every rank tries after its own file went: the last one finds it empty. */
+    if (b->temporary && !keep) rmdir(b->dir);
     wf_free(b->dir);
     *b = (wf_board){0};
 }
@@ -233,16 +235,21 @@ static char process_state(int64_t pid)
     return name_end && name_end[1] == ' ' ? name_end[2] : '?';
 }
 
-static const char *process_words(const wf_place *p)
+static void look_at_process(wf_place *p)
 {
-    if (!p->same_host || p->pid == getpid()) return "";
+    p->gone = 0;
+    p->process = "";
+    if (!p->same_host || p->pid == getpid()) return;
     switch (process_state(p->pid)) {
     case 0:
     case 'Z':
-    case 'X': return ", its process is gone";
+    case 'X':
+        p->gone = 1;
+        p->process = ", its process is gone";
+        break;
     case 'T':
-    case 't': return ", its process is stopped by a signal";
-    default: return "";
+    case 't': p->process = ", its process is stopped by a signal"; break;
+    default: break;
     }
 }
 
@@ -263,7 +270,7 @@ static void copy_place(const wf_record *r, wf_place *p)
     int64_t ns = p->same_host ? clock_ns(CLOCK_MONOTONIC) - mono
                               : clock_ns(CLOCK_REALTIME) - wall;
     p->since_s = ns > 0 ? 1e-9 * (double)ns : 0;
-    p->process = process_words(p);
+    look_at_process(p);
 }
 
 static int look_at_file(const char *dir, int rank, wf_place *out)
@@ -295,6 +302,19 @@ int wf_board_look(const wf_board *b, int rank, wf_place *out)
         return 1;
     }
     return b->dir ? look_at_file(b->dir, rank, out) : 0;
+}
+
+/* A rank that ends in order takes its file away before its process ends. */
+int wf_board_lost(const wf_board *b, int n, wf_place *out)
+{
+    if (!b->dir) return -1;
+    for (int rank = 0; rank < n; rank++) {
+        wf_place p;
+        if (rank == b->rank || !look_at_file(b->dir, rank, &p) || !p.gone) continue;
+        *out = p;
+        return rank;
+    }
+    return -1;
 }
 
 void wf_place_text(const wf_place *p, char *text, int cap)

@@ -41,12 +41,14 @@ typedef struct wf_place {
     weft_purpose purpose;
     double since_s;      /* seconds ago */
     const char *process; /* "", or what is wrong with its process */
+    int gone;            /* that process is no more               */
 } wf_place;
 
 typedef struct wf_board {
     wf_record *own;
     wf_record **peers; /* ranks of this process: [size], borrowed; else NULL      */
     char *dir;         /* else their files are here; NULL: no status of others    */
+    int temporary;     /* dir was made for this job: the last rank takes it away  */
     int rank, borrowed;
 } wf_board;
 
@@ -68,6 +70,8 @@ void wf_board_ended(wf_board *b);
 
 /* 1 and *out, or 0 when nothing is known of that rank. */
 int wf_board_look(const wf_board *b, int rank, wf_place *out);
+/* The lowest of ranks 0 .. n-1 whose process ended in the middle of the job, or -1. */
+int wf_board_lost(const wf_board *b, int n, wf_place *out);
 /* "is at step 3, op F2.0, computing for 5.1 s" -> text. */
 void wf_place_text(const wf_place *p, char *text, int cap);
 

@@ -101,24 +101,32 @@ static weft_status check_reduction(const char *what, int64_t count, weft_dtype t
         (unsigned)t < WEFT_N_DTYPES ? weft_dtype_name(t) : "an unknown type");
 }
 
+/* A group of one is done at once: its part is the whole. */
+static weft_status start_collective(weft_group *g, wf_op *call, weft_event *ev)
+{
+    if (weft_group_size(g) > 1) {
+        call->group = g;
+        return start(g->comm, call, ev);
+    }
+    if (call->bytes && call->out != call->in)
+        memmove(call->out, call->in, (size_t)call->bytes);
+    finished(ev, call->why);
+    return WEFT_OK;
+}
+
 weft_status weft_all_reduce(weft_group *g, weft_purpose why, void *buf, int64_t count,
                             weft_dtype t, weft_reduce op, weft_event *ev)
 {
     WF_TRY(check_reduction("all-reduce", count, t));
-    if (weft_group_size(g) == 1) {
-        finished(ev, why);
-        return WEFT_OK;
-    }
     wf_op call = {.kind = WF_ALL_REDUCE,
                   .why = why,
-                  .group = g,
                   .in = buf,
                   .out = buf,
                   .count = count,
                   .bytes = count * weft_dtype_bytes(t),
                   .dtype = t,
                   .reduce = op};
-    return start(g->comm, &call, ev);
+    return start_collective(g, &call, ev);
 }
 
 weft_status weft_broadcast(weft_group *g, weft_purpose why, void *buf, int64_t bytes,
@@ -128,89 +136,54 @@ weft_status weft_broadcast(weft_group *g, weft_purpose why, void *buf, int64_t b
     if (root < 0 || root >= weft_group_size(g))
         return WF_FAIL(WEFT_E_INVALID, "broadcast from member %d of a group of %d",
                        root, weft_group_size(g));
-    if (weft_group_size(g) == 1) {
-        finished(ev, why);
-        return WEFT_OK;
-    }
     wf_op call = {.kind = WF_BROADCAST,
                   .why = why,
-                  .group = g,
                   .peer = root,
                   .in = buf,
                   .out = buf,
                   .bytes = bytes};
-    return start(g->comm, &call, ev);
-}
-
-/* A group of one: its part is the whole. */
-static void copy_alone(void *out, const void *in, int64_t bytes, weft_purpose why,
-                       weft_event *ev)
-{
-    if (bytes && out != in) memmove(out, in, (size_t)bytes);
-    finished(ev, why);
+    return start_collective(g, &call, ev);
 }
 
 weft_status weft_all_gather(weft_group *g, weft_purpose why, const void *in,
                             int64_t bytes, void *out, weft_event *ev)
 {
     WF_TRY(check_size("all-gather", bytes));
-    if (weft_group_size(g) == 1) {
-        copy_alone(out, in, bytes, why, ev);
-        return WEFT_OK;
-    }
-    wf_op call = {.kind = WF_ALL_GATHER,
-                  .why = why,
-                  .group = g,
-                  .in = in,
-                  .out = out,
-                  .bytes = bytes};
-    return start(g->comm, &call, ev);
+    wf_op call = {
+        .kind = WF_ALL_GATHER, .why = why, .in = in, .out = out, .bytes = bytes};
+    return start_collective(g, &call, ev);
 }
 
 weft_status weft_reduce_scatter(weft_group *g, weft_purpose why, const void *in,
                                 int64_t count, weft_dtype t, void *out, weft_event *ev)
 {
     WF_TRY(check_reduction("reduce-scatter", count, t));
-    if (weft_group_size(g) == 1) {
-        copy_alone(out, in, count * weft_dtype_bytes(t), why, ev);
-        return WEFT_OK;
-    }
     wf_op call = {.kind = WF_REDUCE_SCATTER,
                   .why = why,
-                  .group = g,
                   .in = in,
                   .out = out,
                   .count = count,
                   .bytes = count * weft_dtype_bytes(t),
                   .dtype = t,
                   .reduce = WEFT_SUM};
-    return start(g->comm, &call, ev);
+    return start_collective(g, &call, ev);
 }
 
 weft_status weft_all_to_all(weft_group *g, weft_purpose why, const void *in,
                             int64_t bytes, void *out, weft_event *ev)
 {
     WF_TRY(check_size("all-to-all", bytes));
-    if (weft_group_size(g) == 1) {
-        copy_alone(out, in, bytes, why, ev);
-        return WEFT_OK;
-    }
-    wf_op call = {.kind = WF_ALL_TO_ALL,
-                  .why = why,
-                  .group = g,
-                  .in = in,
-                  .out = out,
-                  .bytes = bytes};
-    return start(g->comm, &call, ev);
+    wf_op call = {
+        .kind = WF_ALL_TO_ALL, .why = why, .in = in, .out = out, .bytes = bytes};
+    return start_collective(g, &call, ev);
 }
 
 weft_status weft_barrier(weft_group *g)
 {
     weft_event ev;
-    if (weft_group_size(g) == 1) return WEFT_OK;
-    wf_op call = {.kind = WF_BARRIER, .why = WEFT_FOR_CONTROL, .group = g};
-    WF_TRY(start(g->comm, &call, &ev));
-    return weft_wait(g->comm, &ev);
+    wf_op call = {.kind = WF_BARRIER, .why = WEFT_FOR_CONTROL};
+    WF_TRY(start_collective(g, &call, &ev));
+    return g ? weft_wait(g->comm, &ev) : WEFT_OK;
 }
 
 static weft_status check_p2p(const weft_comm *c, const wf_op *call)

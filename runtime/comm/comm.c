@@ -46,6 +46,7 @@ weft_status wf_comm_init(weft_comm *c, const wf_backend *back, int rank, int siz
     c->size = size;
     c->timeout_s = wf_timeout_of(o);
     c->on_stuck = o ? o->on_stuck : NULL;
+    c->program = o && o->program ? o->program : "";
     WF_TRY(wf_fault_parse(getenv("WEFT_FAULT"), &c->fault));
     return wf_count_set_of(&c->count, "p2p", &p2p);
 }
@@ -58,6 +59,7 @@ weft_status wf_comm_init_sub(weft_comm *c, const weft_comm *world, int rank, int
     c->size = size;
     c->timeout_s = world->timeout_s;
     c->on_stuck = world->on_stuck;
+    c->program = world->program;
     c->fault = world->fault;
     c->tamper = world->tamper;
     c->board = world->board;
@@ -108,6 +110,11 @@ int weft_comm_size(const weft_comm *c)
 const char *weft_comm_name(const weft_comm *c)
 {
     return c->back->name;
+}
+
+const char *weft_comm_status_dir(const weft_comm *c)
+{
+    return c->board.dir ? c->board.dir : "";
 }
 
 void weft_comm_set_timeout(weft_comm *c, double seconds)

@@ -94,6 +94,7 @@ struct weft_comm {
     int rank, size;
     double timeout_s;
     void (*on_stuck)(const char *message);
+    const char *program; /* before words that the comm prints itself; "" */
 
     wf_op **slots; /* every operation ever made; free ones are linked too */
     int64_t n_slots, cap_slots, serial;
@@ -132,6 +133,10 @@ weft_status wf_comm_break(weft_comm *c, weft_status st);
 /* WEFT_OK, or the failure kept by wf_comm_break(). */
 weft_status wf_comm_usable(weft_comm *c);
 
+/* ---- group.c ---- */
+/* The numbers 0 .. n-1, to free. */
+weft_status wf_first_ranks(int n, int **out);
+
 /* ---- op.c ---- */
 weft_status wf_op_take(weft_comm *c, wf_op **out);
 weft_status wf_op_find(weft_comm *c, const weft_event *ev, wf_op **out);
@@ -150,5 +155,8 @@ weft_status wf_wait_op(weft_comm *c, wf_op *op);
 const char *wf_what(const wf_op *op, char *text, int cap);
 /* The failure of a wait that began at since_s. */
 weft_status wf_fail_timeout(weft_comm *c, wf_op *op, double since_s);
+/* WEFT_OK, or the failure of a job one of whose processes is gone, where the status files
+ * of this host tell. */
+weft_status wf_check_lost(weft_comm *c);
 
 #endif

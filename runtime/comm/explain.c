@@ -9,6 +9,11 @@
 
 enum { MAX_NAMED = 16, MAX_HOPS = 4 };
 
+/* Ranks of one host have a status directory without being told; others need one that all
+ * hosts see. */
+static const char no_status_hint[] =
+    " (--status-dir DIR, in a folder that all hosts share, makes it so)";
+
 typedef struct text {
     char s[WF_WORDS];
     size_t n;
@@ -102,7 +107,7 @@ static void add_chain(weft_comm *c, text *t, named *k, int rank)
         wf_place p;
         char where[256];
         if (!wf_board_look(&c->board, rank, &p)) {
-            add(t, "; no status of rank %d can be read here", rank);
+            add(t, "; no status of rank %d can be read here%s", rank, no_status_hint);
             return;
         }
         wf_place_text(&p, where, sizeof where);
@@ -148,9 +153,22 @@ weft_status wf_fail_timeout(weft_comm *c, wf_op *op, double since_s)
         add_ranks(&t, op->group->ranks, op->group->n);
     }
     if (op->group && n == 0) add(&t, "; all of them wait there");
-    if (op->group && n < 0) add(&t, "; their status cannot be read here");
+    if (op->group && n < 0)
+        add(&t, "; their status cannot be read here%s", no_status_hint);
     for (int i = 0; i < n && i < 2; i++)
         add_chain(c, &t, &spoken, ranks[i]);
     add_cause(c, &t, &spoken);
     return WF_FAIL(WEFT_E_TIMEOUT, "%s", t.s);
+}
+
+weft_status wf_check_lost(weft_comm *c)
+{
+    wf_place p;
+    char where[256];
+    int rank = wf_board_lost(&c->board, c->size, &p);
+
+    if (rank < 0) return WEFT_OK;
+    wf_place_text(&p, where, sizeof where);
+    return WF_FAIL(WEFT_E_PEER, "lost rank %d (pid %lld): it %s", rank,
+                   (long long)p.pid, where);
 }

@@ -57,6 +57,29 @@ weft_status weft_group_create(weft_comm *c, int n, const int *ranks, const char 
     return WEFT_OK;
 }
 
+weft_status wf_first_ranks(int n, int **out)
+{
+    int *ranks;
+    WF_TRY(WF_ALLOC(n, &ranks));
+    for (int r = 0; r < n; r++)
+        ranks[r] = r;
+    *out = ranks;
+    return WEFT_OK;
+}
+
+weft_status weft_group_world(weft_comm *c, weft_group **out)
+{
+    int *ranks;
+    if (c->size == 1) {
+        *out = NULL;
+        return WEFT_OK;
+    }
+    WF_TRY(wf_first_ranks(c->size, &ranks));
+    weft_status st = weft_group_create(c, c->size, ranks, "world", out);
+    wf_free(ranks);
+    return st;
+}
+
 void weft_group_destroy(weft_group *g)
 {
     if (!g) return;

@@ -148,20 +148,6 @@ static void judge(const state *s, double tolerance, weft_verify_report *r)
     r->equal = r->worst <= 1;
 }
 
-static weft_status world_group(weft_comm *comm, weft_group **out)
-{
-    int n = weft_comm_size(comm);
-    int *ranks = NULL;
-
-    if (n == 1) return WEFT_OK;
-    WF_TRY(WF_ALLOC(n, &ranks));
-    for (int i = 0; i < n; i++)
-        ranks[i] = i;
-    weft_status st = weft_group_create(comm, n, ranks, "world", out);
-    wf_free(ranks);
-    return st;
-}
-
 static weft_status run(state *s, const weft_train_config *cfg, const weft_data *data,
                        double tolerance, weft_verify_report *r)
 {
@@ -174,7 +160,7 @@ static weft_status run(state *s, const weft_train_config *cfg, const weft_data *
     WF_TRY(WF_ALLOC(n, &s->weight_size));
     WF_TRY(WF_ALLOC(n, &r->row));
     r->n_rows = n;
-    WF_TRY(world_group(s->comm, &s->world));
+    WF_TRY(weft_group_world(s->comm, &s->world));
     WF_TRY(weft_engine_create(s->comm, cfg, data, &e));
     weft_status st = run_steps(s, e);
     if (st != WEFT_OK) weft_comm_abort(s->comm, st, weft_status_message(), 0);

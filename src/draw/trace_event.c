@@ -7,6 +7,7 @@
  * back as it was. Counters hold the activations in flight.
  */
 #include <string.h>
+#include <weft/version.h>
 
 #include "base/alloc.h"
 #include "base/error.h"

@@ -110,6 +110,11 @@ static void a_temporary_folder_that_cannot_be_used_breaks(void **state)
     json_decref(report);
 }
 
+static void a_folder_without_status_files_is_told(void **state)
+{
+    refuses(2, "/nowhere: no status of rank 0", "doctor --status /nowhere");
+}
+
 const struct CMUnitTest doctor_tests[] = {
     cmocka_unit_test(findings_have_a_level_and_problems_have_a_fix),
     cmocka_unit_test(more_threads_than_cpus_are_slow),
@@ -117,5 +122,6 @@ const struct CMUnitTest doctor_tests[] = {
     cmocka_unit_test(case_126_shared_memory_too_small_breaks),
     cmocka_unit_test(case_126_single_copy_is_tried),
     cmocka_unit_test(a_temporary_folder_that_cannot_be_used_breaks),
+    cmocka_unit_test(a_folder_without_status_files_is_told),
 };
 const int n_doctor_tests = sizeof doctor_tests / sizeof *doctor_tests;

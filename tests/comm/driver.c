@@ -148,8 +148,10 @@ int main(int argc, char **argv)
     for (int i = 1; i < argc; i++)
         parse(argv[i]);
     if (launched_rank() == arg.hang_rank) sleep(1000);
-    weft_comm_options o = {
-        .timeout_s = arg.timeout_s, .status_dir = arg.status_dir, .on_stuck = stuck};
+    weft_comm_options o = {.timeout_s = arg.timeout_s,
+                           .status_dir = arg.status_dir,
+                           .program = "driver",
+                           .on_stuck = stuck};
     if (weft_mpi_launched(NULL)) return on_mpi(&o);
     weft_status st = weft_loop_run(arg.ranks, &o, job, NULL);
     if (st != WEFT_OK) fprintf(stderr, "%s\n", weft_status_message());

@@ -7,6 +7,7 @@ limit=40
 . "$(dirname "$0")/mpi.sh"
 driver=$3
 board=$work/board
+export TMPDIR=$work/tmp
 
 # ended NAME BOUND_S: after `status` and `from` were set and $work/err was written.
 ended() {
@@ -29,8 +30,14 @@ says() {
     [ "$n" -eq "$2" ] || { cat "$work/err"; fail "$1: $n lines say '$3', not $2"; }
 }
 
+# Where no place was given: the folder that the ranks of one host agree on.
+own_board() {
+    echo "$TMPDIR"/weft-job-*
+}
+
 start() {
-    rm -rf "$board"
+    rm -rf "$board" "$TMPDIR"
+    mkdir "$TMPDIR"
     from=$(date +%s)
     status=0
 }
@@ -42,15 +49,18 @@ run() {
 
 # While it runs: a signal to one rank, by the pid in its status file (bytes 16 to 23).
 run_and_signal() {
-    local signal=$1 rank=$2
+    local signal=$1 rank=$2 file
     shift 2
     start
-    launch 4 "$driver" status="$board" timeout=2 sleep=0.05 steps=600 "$@" \
-        >"$work/err" 2>&1 &
+    launch 4 "$driver" timeout=2 sleep=0.05 steps=600 "$@" >"$work/err" 2>&1 &
     local job=$!
-    until [ -s "$board/rank-$rank.status" ]; do sleep 0.1; done
+    for _ in $(seq 200); do
+        file=$(ls "$board/rank-$rank.status" "$(own_board)/rank-$rank.status" 2>/dev/null)
+        [ -s "$file" ] && break
+        sleep 0.1
+    done
     sleep 1
-    kill -"$signal" "$(od -An -t d8 -j 16 -N 8 "$board/rank-$rank.status" | tr -d ' ')"
+    kill -"$signal" "$(od -An -t d8 -j 16 -N 8 "$file" | tr -d ' ')"
     wait $job || status=$?
 }
 
@@ -63,6 +73,10 @@ run_with_fault() {
 run steps=20
 [ $status -eq 0 ] || { cat "$work/err"; fail "without a fault: status $status"; }
 [ -z "$(ls "$board")" ] || fail "status files are left after a good end"
+start
+launch 4 "$driver" timeout=2 steps=20 >"$work/err" 2>&1 || status=$?
+[ $status -eq 0 ] || { cat "$work/err"; fail "without a status folder: status $status"; }
+[ -z "$(ls "$TMPDIR")" ] || { ls "$TMPDIR"; fail "the job's folder is left after a good end"; }
 
 run_with_fault rank:2,step:3,kind:stop
 says stop 1 'step 3, op .*: waited 2\.[0-9] s for rank.*; rank 2 is at step 3, op F2.0.*stopped by a signal'
@@ -76,20 +90,37 @@ says cut 1 'step 2.*waited 2\.[0-9] s'
 ended cut 12
 run_with_fault rank:3,step:4,kind:exit
 ended exit 10
+[ $kind = mpich ] || says exit 1 'driver: lost rank 3 (pid [0-9]*): it is at step 4, op F2.0'
 "$driver" show="$board" >"$work/err"
 says exit 1 'rank 3 (pid .* is at step 4, op F2.0, .*its process is gone'
 
 for rank in 0 2; do
-    run_and_signal STOP $rank
+    run_and_signal STOP $rank status="$board"
     says "SIGSTOP to rank $rank" 1 "waited 2\.[0-9] s for .*; rank $rank is at step [0-9]*, op .*stopped by a signal"
     says "SIGSTOP to rank $rank" 1 'waited'
     ended "SIGSTOP to rank $rank" 12
 done
-run_and_signal KILL 2
-ended 'SIGKILL to rank 2' 10
-"$driver" show="$board" >"$work/err"
-says 'SIGKILL to rank 2' 1 'rank 2 (pid .*its process is gone'
+run_and_signal STOP 2
+name='SIGSTOP to rank 2, no status folder given'
+says "$name" 1 "^driver: .*waited 2\.[0-9] s for .*; rank 2 is at step [0-9]*, op .*stopped by a signal.*; status files: $(own_board)"
+says "$name" 1 'waited'
+ended "$name" 12
 
+# Open MPI gives the other ranks a second; MPICH's hydra ends them at once.
+run_and_signal KILL 2
+name='SIGKILL to rank 2'
+[ $kind = mpich ] || says "$name" 1 "^driver: lost rank 2 (pid [0-9]*): it is at step [0-9]*, op .*gone; status files: $(own_board)"
+ended "$name" 10
+"$driver" show="$(own_board)" >"$work/err"
+says "$name" 1 'rank 2 (pid .*its process is gone'
+
+for rank in 0 3; do
+    start
+    launch 4 "$driver" timeout=2 hang=$rank >"$work/err" 2>&1 || status=$?
+    name="rank $rank never calls MPI_Init, no status folder given"
+    says "$name" 1 'MPI_Init has taken 2\.[0-9] s: some rank does not take part'
+    ended "$name" 14
+done
 run hang=3
 says 'a rank that never calls MPI_Init' 1 'MPI_Init has taken 2\.[0-9] s: some rank does not take part'
 ended 'a rank that never calls MPI_Init' 12

@@ -56,9 +56,13 @@ typedef struct weft_event {
 /* ---- creation ---------------------------------------------------------------- */
 
 typedef struct weft_comm_options {
-    double timeout_s;       /**< longest any wait may take; 0 = 300            */
-    const char *status_dir; /**< mapped per-rank status files; NULL = none     */
-    int yield;              /**< loop: 1 = more ranks than cores, sleep at once       */
+    double timeout_s; /**< longest any wait may take; 0 = 300            */
+    /** mpi: mapped per-rank status files. NULL: where all ranks share a host, a new folder in
+     *  $TMPDIR (or /tmp), which the ranks take away when they end in order; else none. */
+    const char *status_dir;
+    int yield;           /**< loop: 1 = more ranks than cores, sleep at once       */
+    const char *program; /**< "weft train": stands before words that the comm prints or
+                              hands to on_stuck; kept. NULL: nothing           */
     /** Called from another thread when a call that cannot be polled (MPI_Init, making a
      *  group, MPI_Finalize) passes timeout_s; it should print and end the process with a
      *  status other than 0. Ranks that share a status_dir: one gets the words, the others ""
@@ -100,12 +104,15 @@ WEFT_API void weft_comm_destroy(weft_comm *c);
 WEFT_API int weft_comm_rank(const weft_comm *c);
 WEFT_API int weft_comm_size(const weft_comm *c);
 WEFT_API const char *weft_comm_name(const weft_comm *c); /**< "self" "loop" "mpi" */
+/** Where the status files of the ranks are; "" when there are none. */
+WEFT_API const char *weft_comm_status_dir(const weft_comm *c);
 WEFT_API void weft_comm_set_timeout(weft_comm *c, double seconds);
 
 /** Tell every rank that this one failed; their waits return WEFT_E_PEER with `message`.
- *  loop: sets the shared word. mpi: sends it; if `kill` is set (cmd's right alone) prints it
- *  as it stands, once for all ranks, and ends the job by MPI_Abort, and by force if the
- *  launcher still runs 5 s later; does not return then. "rank N: " is put before a message
+ *  loop: sets the shared word. mpi: sends it; if `kill` is set (cmd's right alone) prints the
+ *  first failure that this rank knows of, once for the ranks that share a status folder,
+ *  with the place of that folder, which stays; and ends the job by MPI_Abort, and by force
+ *  if the launcher still runs 5 s later; does not return then. "rank N: " is put before a message
  *  that names no rank. After return (from the rank's own thread) nobody touches buffers of
  *  operations this rank has started, except what MPI has already begun to send. */
 WEFT_API void weft_comm_abort(weft_comm *c, weft_status st, const char *message,
@@ -134,6 +141,8 @@ WEFT_API WEFT_MUST_CHECK weft_status weft_group_create(weft_comm *c, int n,
                                                        const int *ranks,
                                                        const char *axes,
                                                        weft_group **out);
+/** All ranks of c in their order, as "world". *out = NULL where c has one rank. */
+WEFT_API WEFT_MUST_CHECK weft_status weft_group_world(weft_comm *c, weft_group **out);
 WEFT_API void weft_group_destroy(weft_group *g);
 WEFT_API int weft_group_size(const weft_group *g); /**< NULL g: 1 */
 WEFT_API int weft_group_rank(const weft_group *g); /**< NULL g: 0 */

@@ -102,9 +102,7 @@ static weft_status fill_first(loop_comm *c, loop_comm *world, int n)
     c->world = world->world;
     c->owner = world->owner;
     WF_TRY(wf_comm_init_sub(&c->base, &world->base, world->base.rank, n));
-    WF_TRY(WF_ALLOC(n, &ranks));
-    for (int r = 0; r < n; r++)
-        ranks[r] = r;
+    WF_TRY(wf_first_ranks(n, &ranks));
     weft_status st = wf_loop_join(c->world, world->ctx, world->base.rank, n, ranks,
                                   "(first)", &c->sub);
     wf_free(ranks);

@@ -44,8 +44,9 @@ static weft_status check_launcher(int size)
 static wf_watch *watch(const weft_comm_options *o, int rank, const char *what)
 {
     if (!o) return NULL;
-    return wf_watch_start(
-        &(wf_watch_rule){o->on_stuck, wf_timeout_of(o), rank, o->status_dir}, what);
+    return wf_watch_start(&(wf_watch_rule){o->on_stuck, wf_timeout_of(o), rank,
+                                           o->status_dir, o->program},
+                          what);
 }
 
 static weft_status init_mpi(const weft_comm_options *o)
@@ -91,6 +92,9 @@ static weft_status connect_ranks(mpi_world *w, mpi_comm *c)
     MPI_Comm comm;
     WF_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &w->control));
     WF_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &comm));
+    if (!w->status_dir) WF_TRY(wf_mpi_make_place(w));
+    WF_TRY(wf_board_open(&c->base.board, w->status_dir, w->rank));
+    c->base.board.temporary = w->temporary;
     WF_TRY(wf_mpi_fill_comm(c, w, comm));
     return wf_mpi_listen(w);
 }
@@ -99,7 +103,6 @@ static weft_status make_all(const weft_comm_options *o, mpi_world *w, mpi_comm *
 {
     WF_TRY(make_world(o, w));
     WF_TRY(wf_comm_init(&c->base, &wf_mpi_backend, w->rank, w->size, o));
-    WF_TRY(wf_board_open(&c->base.board, w->status_dir, w->rank));
     wf_watch *watched = watch(o, w->rank, "MPI_Comm_dup");
     weft_status st = connect_ranks(w, c);
     wf_watch_stop(watched);

@@ -62,6 +62,7 @@ typedef struct mpi_world {
     _Atomic int told;   /* the others know */
     mpi_notice first;   /* the first failure this rank knows of */
     char *status_dir;
+    int temporary; /* it was made for this job */
 } mpi_world;
 
 typedef struct mpi_comm {
@@ -137,6 +138,10 @@ void wf_mpi_forget_failure(const char *dir);
 /* 1 when no other rank that shares `dir` has spoken. */
 int wf_mpi_speaks_first(const char *dir, const char *words);
 
+/* ---- place.c ---- */
+/* Collective: w->status_dir for ranks that share a host and were given none. */
+weft_status wf_mpi_make_place(mpi_world *w);
+
 /* ---- guard.c ---- */
 /* End the launcher, this process's parent, if it is still there in some seconds. */
 void wf_mpi_guard_launcher(void);
@@ -152,6 +157,7 @@ typedef struct wf_watch_rule {
     double limit_s;
     int rank;
     const char *status_dir; /* ranks that share it: one gets words, the others "" */
+    const char *program;    /* before the words */
 } wf_watch_rule;
 /* The rule of a comm. */
 wf_watch_rule wf_watch_rule_of(const mpi_comm *c);

@@ -77,11 +77,21 @@ static void end_job(mpi_world *w, int first)
     wf_launch l;
     if (wf_launched(&l)) wf_mpi_guard_launcher();
     /* MPI_Abort itself may wait for a launcher that cannot be reached. */
-    wf_watch_rule rule = {cannot_abort, abort_limit_s, w->rank, NULL};
+    wf_watch_rule rule = {cannot_abort, abort_limit_s, w->rank, NULL, NULL};
     wf_watch *watch = wf_watch_start(&rule, "MPI_Abort");
     MPI_Abort(MPI_COMM_WORLD, KILLED_STATUS);
     wf_watch_stop(watch);
     _exit(KILLED_STATUS);
+}
+
+static void print_first(const mpi_comm *c)
+{
+    const mpi_world *w = c->world;
+    const char *program = c->base.program;
+    fprintf(stderr, "%s%s%s%s%s\n", program, *program ? ": " : "", w->first.words,
+            w->status_dir ? "; status files: " : "",
+            w->status_dir ? w->status_dir : "");
+    fflush(stderr);
 }
 
 void wf_mpi_abort(weft_comm *comm, weft_status st, const char *message, int kill)
@@ -101,10 +111,7 @@ void wf_mpi_abort(weft_comm *comm, weft_status st, const char *message, int kill
     remember(w, &n);
     int mine = w->first.rank == w->rank;
     int first = kill && mine && wf_mpi_speaks_first(w->status_dir, w->first.words);
-    if (first) {
-        fprintf(stderr, "%s\n", w->first.words);
-        fflush(stderr);
-    }
+    if (first) print_first(c);
     if (mine && owner) tell_others(w);
     if (kill) end_job(w, first);
 }

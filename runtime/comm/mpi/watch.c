@@ -7,8 +7,10 @@
 #include "base/alloc.h"
 #include "comm/mpi/mpi_impl.h"
 
-/* All ranks are stuck in one call: let rank 0 end the job before the others say the same. */
-static const double rank_0_first_s = 0.3;
+/* Many ranks may be stuck in one call: they let rank 0, and then rank 1, end the job before
+ * they say the same. A launcher may take a second for that. */
+static const double next_rank_s = 1.5;
+enum { MOST_TURNS = 2 };
 
 struct wf_watch {
     wf_watch_rule rule;
@@ -17,7 +19,7 @@ struct wf_watch {
     pthread_cond_t bell;
     int stopped;
     double end_s;
-    char words[160];
+    char words[240];
 };
 
 static void *watch(void *arg)
@@ -49,7 +51,7 @@ static void init_bell(pthread_cond_t *bell)
 wf_watch_rule wf_watch_rule_of(const mpi_comm *c)
 {
     return (wf_watch_rule){c->base.on_stuck, c->base.timeout_s, c->world->rank,
-                           c->world->status_dir};
+                           c->world->status_dir, c->base.program};
 }
 
 wf_watch *wf_watch_start(const wf_watch_rule *rule, const char *what)
@@ -57,10 +59,12 @@ wf_watch *wf_watch_start(const wf_watch_rule *rule, const char *what)
     wf_watch *w;
     if (!rule->on_stuck || WF_ALLOC(1, &w) != WEFT_OK) return NULL;
     w->rule = *rule;
-    w->end_s = wf_now_s() + rule->limit_s + (rule->rank ? rank_0_first_s : 0);
+    int turn = rule->rank < MOST_TURNS ? rule->rank : MOST_TURNS;
+    w->end_s = wf_now_s() + rule->limit_s + turn * next_rank_s;
+    const char *program = rule->program ? rule->program : "";
     snprintf(w->words, sizeof w->words,
-             "rank %d: %s has taken %.1f s: some rank does not take part", rule->rank,
-             what, rule->limit_s);
+             "%s%srank %d: %s has taken %.1f s: some rank does not take part", program,
+             *program ? ": " : "", rule->rank, what, rule->limit_s);
     pthread_mutex_init(&w->lock, NULL);
     init_bell(&w->bell);
     if (pthread_create(&w->thread, NULL, watch, w)) {

@@ -13,7 +13,8 @@
 /* How long a wait polls and yields before it sleeps between polls, and that sleep: a pass
  * of the pipeline takes longer, and on fewer cores than ranks the others need them. */
 static const double poll_s = 1e-3, nap_s = 50e-6;
-enum { NOTICE_EVERY = 16 }; /* polls */
+enum { NOTICE_EVERY = 16 };              /* polls */
+static const double look_every_s = 0.25; /* whether all processes are there */
 
 static mpi_comm *mpi(weft_comm *c)
 {
@@ -53,12 +54,16 @@ static weft_status progress(weft_comm *comm, wf_op *base)
 
 static weft_status block(weft_comm *comm, wf_op *op, double until_s)
 {
-    double from = wf_now_s();
+    double from = wf_now_s(), look_s = from + look_every_s;
     for (;;) {
         WF_TRY(progress(comm, op));
         if (atomic_load(&op->done)) return WEFT_OK;
         double now = wf_now_s();
         if (now >= until_s) return WEFT_OK;
+        if (now >= look_s) {
+            WF_TRY(wf_check_lost(comm));
+            look_s = now + look_every_s;
+        }
         if (now - from < poll_s)
             sched_yield();
         else
@@ -136,9 +141,7 @@ static weft_status first_comm(mpi_comm *c, mpi_comm *world, int n)
     int *ranks;
     MPI_Comm made;
     c->is_sub = 1;
-    WF_TRY(WF_ALLOC(n, &ranks));
-    for (int r = 0; r < n; r++)
-        ranks[r] = r;
+    WF_TRY(wf_first_ranks(n, &ranks));
     weft_status st = wf_mpi_make_comm(world, n, ranks, "making a communicator", &made);
     wf_free(ranks);
     WF_TRY(st);
@@ -186,9 +189,7 @@ static void stop_hearing(mpi_comm *c)
 static weft_status meet_all(mpi_comm *c)
 {
     int *ranks;
-    WF_TRY(WF_ALLOC(c->base.size, &ranks));
-    for (int r = 0; r < c->base.size; r++)
-        ranks[r] = r;
+    WF_TRY(wf_first_ranks(c->base.size, &ranks));
     weft_status st = wf_mpi_meet(c, c->base.size, ranks, c->base.rank);
     wf_free(ranks);
     return st;
