@@ -11,6 +11,7 @@ typedef struct wf_command {
 
 int wf_cmd_schedule(int argc, char **argv);
 int wf_cmd_mesh(int argc, char **argv);
+int wf_cmd_model(int argc, char **argv);
 int wf_cmd_compare(int argc, char **argv);
 int wf_cmd_doctor(int argc, char **argv);
 /* In builds with libweft-run (WEFT_HAVE_TRAIN, WEFT_HAVE_VERIFY,

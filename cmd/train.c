@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "cmd/commands.h"
+#include "cmd/model_file.h"
 #include "layout/fields.h"
 
 static weft_backend backend_of(const char *name)
@@ -87,7 +88,7 @@ static weft_status resolve(wf_train *t)
     weft_train_config *c = &t->cfg;
     weft_layout *l = &c->layout;
 
-    WF_TRY(weft_arch_parse(t->model, &c->arch));
+    WF_TRY(wf_model_read_trained(t->model, &c->arch));
     WF_TRY(weft_dtype_parse(t->dtype, &c->dtype));
     WF_TRY(weft_decay_parse(t->decay, &c->lr.style));
     if (!l->seq) l->seq = c->arch.positions;

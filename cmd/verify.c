@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "cmd/commands.h"
 #include "cmd/launch.h"
+#include "cmd/model_file.h"
 #include "cmd/stdio_writer.h"
 #include "layout/fields.h"
 
@@ -255,7 +256,7 @@ static int walk_model(verify *v, const char *model, tally *t)
     run r = {.v = v};
     int n = 0, rc;
 
-    weft_status st = weft_arch_parse(model, &arch);
+    weft_status st = wf_model_read_trained(model, &arch);
     if (st == WEFT_OK) st = base_config(v, &arch, &r.cfg);
     if (st == WEFT_OK)
         st = weft_data_random(arch.vocab, arch.positions, 600, v->ignore_every,
@@ -320,7 +321,7 @@ static weft_status prepare_one(verify *v, int world, run *r, weft_data **data)
     weft_arch arch;
     weft_layout *l = &v->layout;
 
-    WF_TRY(weft_arch_parse(v->model ? v->model : "gpt2-tiny", &arch));
+    WF_TRY(wf_model_read_trained(v->model ? v->model : "gpt2-tiny", &arch));
     WF_TRY(base_config(v, &arch, &r->cfg));
     if (!l->seq) l->seq = arch.positions < 32 ? arch.positions : 32;
     WF_TRY(weft_layout_resolve(l, world, NULL));

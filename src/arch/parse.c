@@ -94,25 +94,43 @@ static weft_status require_shape(const unsigned char *seen)
     return WEFT_OK;
 }
 
-weft_status weft_arch_parse(const char *text, weft_arch *out)
+weft_status weft_arch_change(weft_arch *a, const char *changes)
 {
-    char item[KEY + VALUE];
+    unsigned char seen[MAX_FIELDS] = {0};
+    weft_arch next = *a;
+
+    memcpy(next.name, "custom", sizeof "custom");
+    WF_TRY(set_items(&next, changes, 1, seen));
+    WF_TRY(set_items(&next, changes, 0, seen));
+    WF_TRY(weft_arch_check(&next));
+    *a = next;
+    return WEFT_OK;
+}
+
+static weft_status parse_dimensions(const char *text, weft_arch *out)
+{
     unsigned char seen[MAX_FIELDS] = {0};
     weft_arch a;
-    const char *rest = text;
-    int preset = !memchr(text, '=', strcspn(text, ","));
+
+    weft_arch_defaults(&a);
+    WF_TRY(set_items(&a, text, 1, seen));
+    WF_TRY(set_items(&a, text, 0, seen));
+    WF_TRY(require_shape(seen));
+    WF_TRY(weft_arch_check(&a));
+    *out = a;
+    return WEFT_OK;
+}
+
+weft_status weft_arch_parse(const char *text, weft_arch *out)
+{
+    char name[KEY + VALUE];
+    weft_arch a;
 
     if (!*text) return WF_FAIL(WEFT_E_INVALID, "the model is empty; 'gpt2' is one");
-    weft_arch_defaults(&a);
-    if (preset) {
-        WF_TRY(next_item(&rest, item, sizeof item));
-        WF_TRY(find_preset(item, &a));
-        if (*rest) memcpy(a.name, "custom", sizeof "custom");
-    }
-    WF_TRY(set_items(&a, rest, 1, seen));
-    WF_TRY(set_items(&a, rest, 0, seen));
-    if (!preset) WF_TRY(require_shape(seen));
-    WF_TRY(weft_arch_check(&a));
+    if (memchr(text, '=', strcspn(text, ","))) return parse_dimensions(text, out);
+    WF_TRY(next_item(&text, name, sizeof name));
+    WF_TRY(find_preset(name, &a));
+    if (*text) WF_TRY(weft_arch_change(&a, text));
     *out = a;
     return WEFT_OK;
 }
