@@ -14,6 +14,7 @@
 static const wf_command commands[] = {
     {"schedule", "draw, simulate and check a pipeline schedule", wf_cmd_schedule},
     {"mesh", "which rank sits where, and the groups of every axis", wf_cmd_mesh},
+    {"model", "what a model is made of, its parameters and FLOPs", wf_cmd_model},
 #ifdef WEFT_HAVE_TRAIN
     {"train", "train a model split over ranks", wf_cmd_train},
 #endif
