@@ -74,12 +74,21 @@ static void text_of(const char *layout, double temperature, uint64_t seed, int32
 }
 
 static const char *const layouts[] = {
-    "tp=2 m=4",          "tp=3 m=4",
-    "tp=6 m=4",          "pp=2 m=4",
-    "pp=3 m=4",          "dp=2 m=2",
-    "dp=4 m=1",          "tp=2 pp=2 dp=2 m=2",
-    "tp=2 pp=3 m=4",     "pp=2 vpp=3 m=4 schedule=interleaved",
-    "m=2 micro_batch=2", "pp=6 m=4 schedule=gpipe"};
+    "tp=2 m=4",
+    "tp=3 m=4",
+    "tp=6 m=4",
+    "pp=2 m=4",
+    "pp=3 m=4",
+    "dp=2 m=2",
+    "dp=4 m=1",
+    "tp=2 pp=2 dp=2 m=2",
+    "tp=2 pp=3 m=4",
+    "pp=2 vpp=3 m=4 schedule=interleaved",
+    "m=2 micro_batch=2",
+    "pp=6 m=4 schedule=gpipe",
+    "pp=2 vpp=2 m=4 schedule=chimera",
+    "tp=2 pp=2 vpp=2 m=4 schedule=zb-v",
+    "pp=2 vpp=4 m=4 schedule=bitpipe stage_layers=balanced"};
 
 static void every_split_writes_the_same_text(void **state)
 {

@@ -214,9 +214,12 @@ static void logits_are_kept_by_the_last_stage_alone(void **state)
     assert_true(at[0] == 0 && at[1] == 0 && at[2] == 0 && at[3] == 6 * each);
 }
 
-static const char *const layouts[] = {"pp=4 m=6 micro_batch=2", "pp=2 tp=2 dp=2 m=4",
+static const char *const layouts[] = {"pp=4 m=6 micro_batch=2",
+                                      "pp=2 tp=2 dp=2 m=4",
                                       "pp=4 vpp=2 m=4 schedule=interleaved",
-                                      "pp=2 dp=3 m=5 schedule=gpipe"};
+                                      "pp=2 dp=3 m=5 schedule=gpipe",
+                                      "pp=4 vpp=2 m=8 schedule=dualpipe",
+                                      "pp=2 vpp=4 dp=2 m=4 schedule=bitpipe"};
 enum { N_LAYOUTS = sizeof layouts / sizeof *layouts };
 
 /* Case 113: nothing of a step is kept, and step 20 needs what step 2 needed. COMM is what
@@ -257,6 +260,138 @@ static void no_class_grows_with_m_under_1f1b(void **state)
     close_job(&many);
 }
 
+/* Under split backwards a W may come long after its I, but with the order's own bound on
+ * how long: nothing of it grows with the number of micro-batches, nor does the buffer that
+ * their weight gradients are added up in. */
+static void split_weight_gradients_do_not_grow_with_m(void **state)
+{
+    static const char *const kinds[] = {
+        "pp=4 schedule=zb-h1",
+        "pp=4 schedule=zb-h2",
+        "pp=4 schedule=zb-auto",
+        "pp=4 vpp=2 schedule=zb-auto",
+        "pp=4 vpp=2 schedule=interleaved-zb",
+        "pp=4 vpp=2 schedule=zb-v",
+        "pp=4 vpp=2 schedule=v-half",
+        "pp=4 vpp=2 schedule=v-min",
+        "pp=4 vpp=2 schedule=1f1b-v",
+        "pp=4 vpp=2 schedule=dualpipe",
+        "pp=4 vpp=2 schedule=dualpipev",
+    };
+    static const weft_tag tags[] = {WEFT_PARAM, WEFT_GRAD,   WEFT_OPTIM,
+                                    WEFT_ACT,   WEFT_LOGITS, WEFT_TEMP};
+    (void)state;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        job few, many;
+        char layout[96];
+        snprintf(layout, sizeof layout, "%s m=16", kinds[k]);
+        open_job(&few, layout);
+        snprintf(layout, sizeof layout, "%s m=64", kinds[k]);
+        open_job(&many, layout);
+        run(&few);
+        run(&many);
+        for (int r = 0; r < P; r++)
+            for (size_t t = 0; t < sizeof tags / sizeof *tags; t++)
+                if (few.rank[r].peak[tags[t]] != many.rank[r].peak[tags[t]])
+                    fail_msg("%s, rank %d, %s: %lld bytes with 16, %lld with 64",
+                             kinds[k], r, weft_tag_name(tags[t]),
+                             (long long)few.rank[r].peak[tags[t]],
+                             (long long)many.rank[r].peak[tags[t]]);
+        close_job(&few);
+        close_job(&many);
+    }
+}
+
+static int least(int a, int b)
+{
+    return a < b ? a : b;
+}
+
+/* Versions of the weights that a stage of pipedream needs at once: the first p - s
+ * micro-batches share one, each later forward sees its own, and one is the newest. No more
+ * than p - s of them are ever in flight, which is what the schedule says; short steps need
+ * fewer. */
+static int versions_of(int s, int m)
+{
+    int ahead = P - s, later = m > ahead ? m - ahead : 0;
+    return least(least(ahead, m), later + 2);
+}
+
+/* At the peak so many, and one between steps; gradients and optimizer state once. */
+static void pipedream_holds_p_minus_s_versions_of_the_weights(void **state)
+{
+    (void)state;
+    for (int m = 1; m <= 9; m++)
+        for (int t = 0; t < WEFT_N_DTYPES; t++) {
+            job j;
+            weft_schedule s;
+            open_job(&j, with_m("pp=4 schedule=pipedream m=%d", m));
+            j.c.arch.tied = 0;
+            j.c.dtype = (weft_dtype)t;
+            MUST(weft_layout_shape(&j.c.layout, &s));
+            run(&j);
+            for (int r = 0; r < P; r++) {
+                const mark *x = &j.rank[r];
+                int versions = versions_of(r, m);
+                weft_rank_bytes b;
+                weft_train_rank_bytes(&j.c, r, &b);
+                if (x->peak[WEFT_PARAM] != versions * x->before[WEFT_PARAM])
+                    fail_msg("m %d, stage %d: %lld bytes, %lld are one version", m, r,
+                             (long long)x->peak[WEFT_PARAM],
+                             (long long)x->before[WEFT_PARAM]);
+                int said = weft_schedule_weight_copies(&s, r);
+                assert_true(versions <= said);
+                assert_true(m < 2 * (P - r) - 2 || versions == said);
+                assert_true(b.params == said * x->before[WEFT_PARAM]);
+                for (int tag = 0; tag < WEFT_N_TAGS; tag++)
+                    assert_true(x->after[tag] == x->before[tag]);
+                assert_true(x->peak[WEFT_GRAD] == x->before[WEFT_GRAD]);
+                assert_true(x->peak[WEFT_OPTIM] == x->before[WEFT_OPTIM]);
+            }
+            close_job(&j);
+        }
+}
+
+/* Peaks of ACT while held-out batches are evaluated. */
+static weft_status on_evaluation(weft_engine *e, weft_comm *comm, void *ctx)
+{
+    job *j = ctx;
+    weft_arena *a = weft_engine_arena(e);
+    double loss;
+
+    weft_arena_reset_peak(a);
+    WF_TRY(weft_engine_evaluate(e, 1, &loss));
+    read_all(a, weft_arena_peak, j->rank[weft_comm_rank(comm)].peak);
+    return WEFT_OK;
+}
+
+/* Of a looped order that runs all forwards of a chunk first, an evaluation would hold the
+ * outputs of m of them: it runs the kind "forward" instead. */
+static void an_evaluation_holds_no_more_with_more_micro_batches(void **state)
+{
+    static const char *const kinds[] = {
+        "pp=4 schedule=gpipe m=%d", "pp=4 vpp=2 schedule=looped-bfs m=%d",
+        "pp=4 vpp=2 schedule=interleaved m=%d", "pp=4 vpp=2 schedule=zb-v m=%d",
+        "pp=4 vpp=2 schedule=chimera m=%d"};
+    (void)state;
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+        int64_t act[2][P];
+        for (int i = 0; i < 2; i++) {
+            job j;
+            open_job(&j, with_m(kinds[k], i ? 32 : 16));
+            if (lab_engines(&j.c, j.data, NULL, on_evaluation, &j))
+                fail_msg("%s: %s", kinds[k], weft_status_message());
+            for (int r = 0; r < P; r++)
+                act[i][r] = j.rank[r].peak[WEFT_ACT];
+            close_job(&j);
+        }
+        for (int r = 0; r < P; r++)
+            if (act[0][r] != act[1][r])
+                fail_msg("%s, rank %d: %lld bytes with 16, %lld with 32", kinds[k], r,
+                         (long long)act[0][r], (long long)act[1][r]);
+    }
+}
+
 /* Case 135: bytes per rank equal the plan's number exactly. */
 static void a_rank_holds_the_bytes_that_the_dry_run_announces(void **state)
 {
@@ -291,6 +426,9 @@ int main(void)
         cmocka_unit_test(logits_are_kept_by_the_last_stage_alone),
         cmocka_unit_test(a_step_leaves_nothing_and_the_twentieth_needs_no_more),
         cmocka_unit_test(no_class_grows_with_m_under_1f1b),
+        cmocka_unit_test(split_weight_gradients_do_not_grow_with_m),
+        cmocka_unit_test(pipedream_holds_p_minus_s_versions_of_the_weights),
+        cmocka_unit_test(an_evaluation_holds_no_more_with_more_micro_batches),
         cmocka_unit_test(a_rank_holds_the_bytes_that_the_dry_run_announces)};
     return cmocka_run_group_tests_name("memory of a stage", tests, NULL, NULL);
 }

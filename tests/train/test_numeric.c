@@ -168,7 +168,7 @@ static void replicas_share_the_samples_of_one_rank(void **state)
     (void)state;
     open_job(&one, "m=8", WEFT_F64, 12);
     run(&one);
-    for (int i = 0; i < 5; i++) {
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
         job many;
         open_job(&many, layouts[i], WEFT_F64, 12);
         run(&many);
@@ -205,8 +205,15 @@ static void evaluations_change_nothing(void **state)
 
 static void the_held_out_loss_is_the_same_however_split(void **state)
 {
-    static const char *const layouts[] = {"tp=2 m=8", "pp=2 m=8", "dp=2 m=4",
-                                          "tp=2 pp=2 dp=2 m=4", "m=4 micro_batch=2"};
+    static const char *const layouts[] = {"tp=2 m=8",
+                                          "pp=2 m=8",
+                                          "dp=2 m=4",
+                                          "tp=2 pp=2 dp=2 m=4",
+                                          "m=4 micro_batch=2",
+                                          "pp=2 vpp=2 m=8 schedule=looped-bfs",
+                                          "pp=2 vpp=2 m=8 schedule=zb-v",
+                                          "pp=2 vpp=2 m=8 schedule=dualpipe",
+                                          "pp=2 dp=2 vpp=4 m=4 schedule=bitpipe"};
     job one;
     (void)state;
     open_job(&one, "m=8", WEFT_F64, 4);

@@ -133,11 +133,17 @@ static const char *const layouts[] = {"tp=2 m=4",
                                       "tp=2 pp=2 dp=2 m=2",
                                       "tp=3 pp=2 m=4",
                                       "pp=2 vpp=3 m=4 schedule=interleaved",
-                                      "vpp=2 m=4 schedule=interleaved"};
+                                      "vpp=2 m=4 schedule=interleaved",
+                                      "pp=3 vpp=2 m=4 schedule=zb-v",
+                                      "pp=2 vpp=2 m=4 schedule=chimera",
+                                      "tp=2 pp=2 dp=2 vpp=2 m=4 schedule=dualpipe",
+                                      "pp=2 dp=2 vpp=4 m=2 schedule=bitpipe "
+                                      "stage_layers=balanced order=dp,pp,tp,cp"};
 enum { N_LAYOUTS = sizeof layouts / sizeof *layouts };
 
-/* Cases 62 and 135: after 10 AdamW steps replicated parameters, replicas and both copies
- * of the embedding are equal to the bit (run() fails otherwise), in every type. */
+/* Cases 62 and 135: after 10 AdamW steps replicated parameters, replicas, both copies of
+ * the embedding and of the stages of two pipelines are equal to the bit (run() fails
+ * otherwise), in every type. */
 static void copies_stay_equal_to_the_bit(void **state)
 {
     (void)state;

@@ -17,7 +17,7 @@
 #include "train/lab.h"
 
 enum { SEQ = 4, STEPS = 3, MAX_ELEMS = 32768 };
-static const char arch[] = "layers=2,hidden=12,heads=6,vocab=21,positions=4";
+static const char arch[] = "layers=4,hidden=12,heads=6,vocab=21,positions=4";
 
 /* What the engine says: gradients of each step, weights before the first and after each. */
 typedef struct job {
@@ -150,7 +150,12 @@ static const char *const layouts[] = {"m=6",
                                       "tp=2 pp=2 m=6",
                                       "tp=3 dp=2 m=3",
                                       "pp=2 dp=3 m=1 micro_batch=2",
-                                      "vpp=2 m=6 schedule=interleaved"};
+                                      "vpp=2 m=6 schedule=interleaved",
+                                      "pp=2 vpp=2 m=6 schedule=looped-bfs",
+                                      "pp=2 vpp=2 m=6 schedule=v-min",
+                                      "pp=2 vpp=2 m=6 schedule=chimera",
+                                      "pp=2 dp=3 vpp=4 m=2 schedule=bitpipe",
+                                      "pp=2 vpp=2 m=6 schedule=dualpipe"};
 enum { N_LAYOUTS = sizeof layouts / sizeof *layouts, BATCH = 6 };
 
 static double weights[STEPS + 1][MAX_ELEMS], grads[MAX_ELEMS], mine[MAX_ELEMS];

@@ -104,7 +104,8 @@ WEFT_API WEFT_MUST_CHECK weft_status weft_engine_gather_trace(weft_engine *e,
                                                               weft_trace *out);
 
 /** Bytes of parameters, gradients, optimizer state that a rank of this layout holds, as
- *  the engine would take them: --dry-run, and the check before anything starts. */
+ *  the engine would take them: --dry-run, and the check before anything starts. Where the
+ *  schedule keeps versions of the weights (pipedream), of as many as it may need. */
 typedef struct weft_rank_bytes {
     int64_t params, grads, optimizer;
     int64_t n_params; /**< elements */
