@@ -102,7 +102,19 @@ typedef struct weft_cost_model {
     weft_machine machine;
     weft_cost_options options;
     struct weft_cost_derived {
-        double per_block[64];
+        int32_t n_kinds; /* of layers: dense, MoE */
+        struct weft_cost_layer {
+            int32_t n_gemms;
+            weft_layer_gemm gemm[WEFT_MAX_LAYER_GEMMS];
+            weft_attention attention;
+            weft_layer_width width;
+            int64_t layer;               /* one of the kind                      */
+            double split, whole, expert; /* parameters: shared by tp, by none of
+                                              its ranks, by tp and ep              */
+        } kind[2];
+        double embed_split, embed_whole, embed_rows; /* rows: of the vocabulary       */
+        double head_split, head_whole, head_rows, mtp;
+        double windowed; /* share of layers that look back no further than a window   */
     } derived;
 } weft_cost_model;
 /** Checks all three (weft_arch_check(), weft_machine_check(), ranges of the options). */
@@ -194,11 +206,12 @@ WEFT_API void weft_cost_stage(const weft_cost_model *q, const weft_layout *l, in
 WEFT_API void weft_cost_memory(const weft_cost_model *q, const weft_layout *l, int rank,
                                int64_t in_flight, int64_t in_flight_w,
                                weft_memory *out);
-/** Durations for weft_schedule_eval(): dur [p][v][WEFT_OP_N_COMPUTE] of the schedule that
- *  the layout names (weft_layout_shape()), and the latency of a message. */
+/** Durations and links for weft_schedule_eval() and weft_simulate() of the schedule that
+ *  the layout names (weft_layout_shape()): fills `out`, which points to `dur`
+ *  [p][v][WEFT_OP_N_COMPUTE] and `tier` afterwards. */
 WEFT_API void weft_cost_durations(const weft_cost_model *q, const weft_layout *l,
                                   const weft_schedule *shape, double *dur,
-                                  double *latency);
+                                  weft_link_tier tier[WEFT_MAX_TIERS], weft_costs *out);
 /** The step from the pipeline's makespan: out is what weft_cost_evaluate() gave; what lies
  *  outside the pipeline (DP, optimizer) is added and the parts and rates follow. */
 WEFT_API void weft_cost_with_makespan(const weft_cost_model *q, const weft_layout *l,

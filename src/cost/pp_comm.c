@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <weft/cost.h>
+#include "cost/cost.h"
 
 double weft_cost_pp_boundary_bytes(const weft_arch *a, double tokens, int tp,
                                    double value_bytes, int scatter_gather)
@@ -17,4 +17,28 @@ double weft_cost_pp_ratio(const weft_arch *a, int tp, int pp, double value_bytes
     double stage =
         (double)a->layers / pp * weft_cost_block_flops(a, WEFT_FORWARD, 1, tp);
     return comm / (stage / flops_per_s);
+}
+
+/* ---- a message of a layout ------------------------------------------------------- */
+
+/* With tp the ranks of a stage send their share each; without SP the receivers gather it
+ * inside their TP group (Narayanan et al. 2021, section 4.1). */
+double wf_p2p_bytes(const wf_place *p)
+{
+    return weft_cost_pp_boundary_bytes(&p->q->arch, p->tokens, p->l->tp,
+                                       p->q->options.act_bytes, 1);
+}
+
+double wf_p2p_gather_s(const wf_place *p)
+{
+    if (p->l->sp || p->l->tp == 1 || p->envelope) return 0;
+    return wf_coll_s(p, WEFT_COLL_ALL_GATHER, wf_p2p_bytes(p) * p->t, WEFT_TP,
+                     p->l->tp);
+}
+
+double wf_p2p_s(const wf_place *p)
+{
+    if (p->l->pp == 1) return 0;
+    return wf_coll_s(p, WEFT_COLL_P2P, wf_p2p_bytes(p), WEFT_PP, p->l->pp) +
+           wf_p2p_gather_s(p);
 }

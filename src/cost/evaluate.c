@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <math.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "cost/rank.h"
+#include "schedule/kind.h"
+
+/* What evaluation gathers over the ranks. */
+typedef struct gathered {
+    double bound, busy_most, mean_busy;
+    wf_rank slowest;  /* the busiest */
+    double after;     /* of any rank: DP that is exposed, less what idles at its end  */
+    double optimizer; /* of the slowest */
+    double dp_total;
+} gathered;
+
+static double busy_s(const wf_line *x, const wf_rank *r)
+{
+    double once = x->splits ? fmin(r->b, r->i + r->w) : r->b;
+    return (double)x->p.m * (r->f + once + r->r);
+}
+
+/* Gradients are reduced when a rank's last backward is done, which for later stages is
+ * before the step's end. */
+static void gather_rank(wf_line *x, int rank, weft_cost *out, gathered *g)
+{
+    wf_rank r;
+    weft_memory memory;
+    int exact;
+
+    wf_line_rank(x, rank, &r);
+    double busy = busy_s(x, &r);
+    double tail = x->splits ? fmax(0, r.tail_s - (double)x->p.m * r.w) : r.tail_s;
+    g->bound = fmax(g->bound, r.head_s + busy + tail);
+    g->mean_busy += busy / x->shape.p;
+    if (busy > g->busy_most) {
+        g->busy_most = busy;
+        g->slowest = r;
+    }
+    wf_dp dp = wf_dp_price(&x->p, &r);
+    g->after = fmax(g->after, dp.exposed - tail);
+    g->dp_total = fmax(g->dp_total, dp.total);
+    g->optimizer = fmax(g->optimizer, wf_optimizer_s(&x->p, &r));
+    wf_line_memory(x, rank, &r, &memory, &exact);
+    out->exact_peak &= exact;
+    if (memory.total > out->memory.total) out->memory = memory;
+}
+
+/* Tied embedding: both copies sum their gradients over the first and the last stage. */
+static double tied_s(const wf_line *x)
+{
+    const wf_place *p = &x->p;
+    if (!p->q->arch.tied || p->l->pp == 1 || p->envelope) return 0;
+    double n = p->q->derived.embed_rows *
+               (double)weft_layout_padded_vocab(p->l, &p->q->arch) / p->t;
+    double bytes = n * p->q->options.grad_bytes;
+    return weft_machine_collective_s(&p->q->machine, WEFT_COLL_ALL_REDUCE, bytes,
+                                     p->stride[WEFT_PP] * (p->l->pp - 1), 2);
+}
+
+/* ---- the pipeline ---------------------------------------------------------------- */
+
+/* The kind's closed form is of equal stages. With the busiest stage for all of them its
+ * bubble is too long: the fill runs through stages of the mean size. */
+static double estimate(const wf_line *x, const gathered *g)
+{
+    const wf_rank *r = &g->slowest;
+    wf_times t = {r->f, r->b + r->r, r->i + r->r, r->w};
+    double closed = x->kind->makespan ? x->kind->makespan(&x->shape, &t) : NAN;
+    double ideal = (double)x->p.m * (r->f + r->r + (x->splits ? r->i + r->w : r->b));
+    double hops = 2.0 * (x->shape.p - 1) * wf_p2p_s(&x->p);
+
+    if (!isfinite(closed))
+        closed = ideal + (double)(x->shape.p - 1) / x->shape.v * (r->f + r->b + r->r);
+    double s = ideal + (closed - ideal) * g->mean_busy / g->busy_most + hops;
+    /* 1F1B hands a micro-batch to and fro in its steady state: each message is waited
+     * for */
+    if (!strcmp(x->kind->name, "1f1b") || !x->p.q->options.overlap_pp)
+        s += (double)(x->p.m - 1) * wf_p2p_s(&x->p) *
+             (x->p.q->options.overlap_pp ? 1 : 2) * (x->shape.p > 1);
+    return fmax(s, g->bound);
+}
+
+/* ---- parts and rates ------------------------------------------------------------- */
+
+static void fill_parts(const wf_line *x, const gathered *g, double makespan,
+                       weft_cost *out)
+{
+    const wf_rank *r = &g->slowest;
+    double m = (double)x->p.m;
+    weft_time_parts *t = &out->time;
+
+    t->compute = m * r->all.compute;
+    t->tp_comm = m * (r->all.tp_comm + r->again.tp_comm);
+    t->cp_comm = m * (r->all.cp_comm + r->again.cp_comm);
+    t->ep_comm = m * (r->all.ep_comm + r->again.ep_comm);
+    t->recompute = m * r->again.compute;
+    double busy = m * (r->all.total + r->again.total), idle = makespan - busy;
+    if (idle < 0) { /* pairs that overlap take less than their sum */
+        t->compute += idle;
+        idle = 0;
+    }
+    double hops = x->shape.p > 1 ? 2.0 * (x->shape.p - 1) * wf_p2p_s(&x->p) : 0;
+    t->pp_comm = fmin(idle, hops);
+    t->bubble = idle - t->pp_comm;
+    t->dp_comm = g->after + tied_s(x);
+    t->optimizer = g->optimizer;
+    out->bubble_of_total = makespan > 0 ? (makespan - busy) / makespan : 0;
+    if (out->bubble_of_total < 0) out->bubble_of_total = 0;
+    out->step_time_s = makespan + t->dp_comm + t->optimizer;
+}
+
+static void fill_rates(const wf_line *x, const gathered *g, weft_cost *out)
+{
+    const weft_cost_model *q = x->p.q;
+    const weft_layout *l = x->p.l;
+    double tokens = (double)l->global_batch * (double)l->seq;
+    double peak = q->machine.flops_per_s[q->options.math];
+    weft_flops_rule rule = {1, WEFT_RECOMPUTE_NONE};
+    weft_flops flops;
+
+    if (q->options.params > 0) {
+        out->model_flops = 6 * q->options.params * tokens;
+    } else {
+        weft_arch_flops(&q->arch, l->seq, rule, &flops);
+        out->model_flops = flops.total * tokens;
+    }
+    out->tokens_per_s = tokens / out->step_time_s;
+    double rate = out->model_flops / out->step_time_s / weft_layout_world(l);
+    out->tflops_per_rank = rate / 1e12;
+    out->mfu = peak > 0 ? rate / peak : 0;
+    out->p2p_s = wf_p2p_s(&x->p);
+    out->dp_s = g->dp_total;
+    out->optimizer_s = g->optimizer;
+}
+
+/* The lessons' ratios: TP of a forward, a message over a stage's forward, DP over the
+ * backward; bytes over link bandwidth, nothing for latency. */
+static void fill_ratios(wf_line *x, const gathered *g, weft_cost *out)
+{
+    const wf_place *p = &x->p;
+    const weft_cost_model *q = p->q;
+    const weft_machine *m = &q->machine;
+    double flops = q->options.achieved_flops_per_s > 0
+                       ? q->options.achieved_flops_per_s
+                       : m->flops_per_s[q->options.math] * m->gemm_efficiency;
+    const weft_tier *tier = m->tier;
+    double tp_link =
+        tier[weft_machine_tier(m, p->stride[WEFT_TP], p->l->tp)].bytes_per_s;
+    double pp_link =
+        tier[weft_machine_tier(m, p->stride[WEFT_PP], p->l->pp)].bytes_per_s;
+    double dp_link =
+        tier[weft_machine_tier(m, p->stride[WEFT_DP], p->l->dp)].bytes_per_s;
+
+    out->ratio_tp = p->l->tp == 1
+                        ? 0
+                        : weft_cost_tp_ratio(&q->arch, WEFT_FORWARD, p->l->tp,
+                                             q->options.act_bytes, flops, tp_link);
+    out->ratio_pp = p->l->pp == 1
+                        ? 0
+                        : weft_cost_pp_ratio(&q->arch, p->l->tp, p->l->pp,
+                                             q->options.act_bytes, 1, flops, pp_link);
+    double n = (double)p->l->dp, params = g->slowest.params;
+    double tokens = (double)p->m * p->tokens;
+    double passes = p->l->zero == 3               ? 3 * (double)p->m
+                    : p->l->zero == 2 && p->m > 1 ? (double)p->m + 1
+                                                  : 2;
+    out->ratio_dp = n <= 1 ? 0
+                           : passes * (n - 1) / n * params * q->options.param_bytes /
+                                 dp_link / (4 * params * tokens / flops);
+}
+
+static void gather_all(wf_line *x, weft_cost *out, gathered *g)
+{
+    memset(out, 0, sizeof *out);
+    memset(g, 0, sizeof *g);
+    g->busy_most = -1;
+    out->exact_peak = 1;
+    for (int r = 0; r < x->shape.p; r++)
+        gather_rank(x, r, out, g);
+}
+
+weft_status weft_cost_evaluate(const weft_cost_model *q, const weft_layout *l,
+                               weft_cost *out)
+{
+    wf_line x;
+    gathered g;
+
+    WF_TRY(wf_line_make(q, l, &x));
+    gather_all(&x, out, &g);
+    fill_parts(&x, &g, estimate(&x, &g), out);
+    out->bound_s = g.bound + out->time.dp_comm + out->time.optimizer;
+    fill_rates(&x, &g, out);
+    fill_ratios(&x, &g, out);
+    out->fits = out->memory.total <= q->machine.memory_bytes;
+    return WEFT_OK;
+}
+
+void weft_cost_with_makespan(const weft_cost_model *q, const weft_layout *l,
+                             double makespan, weft_cost *out)
+{
+    wf_line x;
+    gathered g;
+    weft_cost fresh;
+
+    if (wf_line_make(q, l, &x) != WEFT_OK) return;
+    gather_all(&x, &fresh, &g);
+    fill_parts(&x, &g, makespan, out);
+    fill_rates(&x, &g, out);
+}

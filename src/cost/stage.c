@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cost/cost.h"
+
+#include <string.h>
+
+void wf_price(const wf_place *p, wf_priced *out)
+{
+    memset(out, 0, sizeof *out);
+    const struct weft_cost_derived *d = &p->q->derived;
+    for (int kind = 0; kind < d->n_kinds; kind++)
+        if (d->kind[kind].n_gemms) wf_layer_price(p, kind, &out->layer[kind]);
+    wf_ends_price(p, out);
+    wf_activations_price(p, out);
+}
+
+void wf_stage_shape_get(const wf_place *p, int64_t stage, wf_stage_shape *out)
+{
+    const weft_arch *a = &p->q->arch;
+    wf_stage_shape s = {0};
+
+    if (!strcmp(p->l->stage_layers,
+                "even")) { /* the usual case, without reading text */
+        s.count = a->layers / p->stages;
+        s.first = stage * s.count;
+    } else {
+        weft_layout_stage_layers(p->l, a, (int)stage, &s.first, &s.count);
+    }
+    if (a->experts)
+        s.moe = weft_arch_moe_layers_before(a, s.first + s.count) -
+                weft_arch_moe_layers_before(a, s.first);
+    s.has_embed = stage == 0;
+    s.has_head = stage == p->stages - 1;
+    s.recompute = weft_layout_recompute(p->l, (int)stage);
+    *out = s;
+}
+
+static void add(weft_op_cost *sum, const weft_op_cost *x, double times)
+{
+    sum->compute += times * x->compute;
+    sum->tp_comm += times * x->tp_comm;
+    sum->cp_comm += times * x->cp_comm;
+    sum->ep_comm += times * x->ep_comm;
+    sum->total += times * x->total;
+}
+
+static void add_layers(const wf_layer_cost *x, weft_recompute r, double n,
+                       weft_stage_cost *out)
+{
+    if (n <= 0) return;
+    add(&out->f, &x->f, n);
+    add(&out->b, &x->b, n);
+    add(&out->i, &x->i, n);
+    add(&out->w, &x->w, n);
+    add(&out->r, &x->again[r], n);
+}
+
+static void add_bytes(const wf_place *p, const wf_priced *x, const wf_stage_shape *s,
+                      weft_stage_cost *out)
+{
+    double n[2] = {(double)(s->count - s->moe), (double)s->moe}, layer = 0;
+
+    for (int kind = 0; kind < 2; kind++) {
+        double kept = s->recompute == WEFT_RECOMPUTE_FULL ? x->act_full
+                      : s->recompute == WEFT_RECOMPUTE_SELECTIVE
+                          ? x->act_selective[kind]
+                          : x->act[kind];
+        double again = x->act[kind] - kept;
+        if (n[kind] <= 0) continue;
+        out->act_bytes += n[kind] * kept;
+        out->act_w_bytes += n[kind] * (x->act_w[kind] < kept ? x->act_w[kind] : kept);
+        if (again + x->transient[kind] > layer) layer = again + x->transient[kind];
+    }
+    out->transient_bytes = layer;
+    if (s->has_embed && p->q->options.dropout)
+        out->act_bytes += p->tokens * (double)p->q->arch.hidden / (p->l->sp ? p->t : 1);
+    if (s->has_head) {
+        out->logits_bytes = wf_logits_bytes(p);
+        out->act_bytes += 2 * x->act_full; /* into and out of the last norm */
+    }
+}
+
+void wf_stage_price(const wf_place *p, const wf_priced *x, const wf_stage_shape *s,
+                    weft_stage_cost *out)
+{
+    memset(out, 0, sizeof *out);
+    out->first_layer = s->first;
+    out->n_layers = s->count;
+    add_layers(&x->layer[0], s->recompute, (double)(s->count - s->moe), out);
+    add_layers(&x->layer[1], s->recompute, (double)s->moe, out);
+    if (s->has_embed) {
+        add(&out->f, &x->embed_f, 1);
+        add(&out->b, &x->embed_b, 1);
+        add(&out->w, &x->embed_b, 1);
+    }
+    if (s->has_head) {
+        add(&out->f, &x->head_f, 1);
+        add(&out->b, &x->head_i, 1);
+        add(&out->b, &x->head_w, 1);
+        add(&out->i, &x->head_i, 1);
+        add(&out->w, &x->head_w, 1);
+    }
+    wf_params n = wf_stage_params(p, s);
+    out->params = n.dense + n.expert;
+    add_bytes(p, x, s, out);
+}
+
+void weft_cost_stage(const weft_cost_model *q, const weft_layout *l, int stage,
+                     weft_stage_cost *out)
+{
+    wf_place p;
+    wf_priced x;
+    wf_stage_shape s;
+
+    memset(out, 0, sizeof *out);
+    if (wf_place_make(q, l, &p) != WEFT_OK) return;
+    wf_price(&p, &x);
+    wf_stage_shape_get(&p, stage, &s);
+    wf_stage_price(&p, &x, &s, out);
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WF_PREDICT_PREDICT_H
+#define WF_PREDICT_PREDICT_H
+#include <weft/predict.h>
+
+/* The fullest instant of every pipeline rank under the schedule's own order: bytes of each
+ * chunk until B or I, and of what W needs until W. Fills memory [p]. */
+weft_status wf_predict_held(const weft_cost_model *q, const weft_layout *l,
+                            const weft_schedule *s,
+                            weft_memory *memory) WEFT_MUST_CHECK;
+#endif
