@@ -87,7 +87,7 @@ static const char *const layouts[] = {
     "m=2 micro_batch=2",
     "pp=6 m=4 schedule=gpipe",
     "pp=2 vpp=2 m=4 schedule=chimera",
-    "tp=2 pp=2 vpp=2 m=4 schedule=zb-v",
+    "tp=2 pp=3 vpp=2 m=4 schedule=zb-v",
     "pp=2 vpp=4 m=4 schedule=bitpipe stage_layers=balanced"};
 
 static void every_split_writes_the_same_text(void **state)
