@@ -2,6 +2,7 @@
 /* weft SUBCOMMAND: the table of commands, --help and --version. */
 #include <stdio.h>
 #include <string.h>
+#include <weft/version.h>
 
 #include "base/near.h"
 #include "cmd/commands.h"
