@@ -2,6 +2,7 @@
 #define _POSIX_C_SOURCE 200809L
 #include "cmd/launch.h"
 
+#include <errno.h>
 #include <math.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,11 +24,17 @@ void wf_job_calm(char **argv)
 }
 
 static volatile sig_atomic_t caught;
+static char asked[96]; /* what the first signal is answered with */
+static size_t n_asked;
 
 static void on_signal(int sig)
 {
     if (caught) _exit(128 + sig); /* a second one does not wait */
     caught = sig;
+    int kept = errno;
+    ssize_t n = write(STDERR_FILENO, asked, n_asked);
+    (void)n; /* nobody listens */
+    errno = kept;
 }
 
 static void handle_signals(void (*handler)(int))
@@ -38,8 +45,14 @@ static void handle_signals(void (*handler)(int))
     sigaction(SIGTERM, &a, NULL);
 }
 
-void wf_catch_signals(void)
+void wf_catch_signals(const wf_job *job)
 {
+    n_asked = 0;
+    if (wf_job_speaks(job))
+        n_asked = (size_t)snprintf(asked, sizeof asked,
+                                   "weft %s: stopping after this step; a second signal "
+                                   "ends it at once\n",
+                                   job->command);
     handle_signals(on_signal);
 }
 

@@ -43,8 +43,9 @@ int wf_job_speaks(const wf_job *job);
  * the libraries' own exit handlers are not for threads that are still inside them. */
 void wf_job_close(wf_job *job);
 
-/* SIGINT and SIGTERM ask for a clean end; 1 once one has come. */
-void wf_catch_signals(void);
+/* SIGINT and SIGTERM ask for a clean end; 1 once one has come. The process that speaks
+ * says so at once; a second signal ends it at once. */
+void wf_catch_signals(const wf_job *job);
 int wf_signalled(void);
 /* From here on they end the process at once: nothing is left to be kept whole. */
 void wf_let_signals_end(void);

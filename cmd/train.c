@@ -55,8 +55,8 @@ static weft_status check_numbers(const wf_train *t)
                        c->beta2);
     if (t->sample > 0 && t->cfg.arch.vocab < 256)
         return WF_FAIL(WEFT_E_INVALID,
-                       "--sample continues bytes: a --model with vocab=256 or more is "
-                       "needed, found %lld",
+                       "--sample continues bytes: --vocab 256 or more is needed, "
+                       "found %lld",
                        (long long)t->cfg.arch.vocab);
     return WEFT_OK;
 }
@@ -83,12 +83,22 @@ static weft_status check_memory(const wf_train *t)
         world, need / 1e9, have / 1e9, t->cfg.layout.dp);
 }
 
+static weft_status set_vocab(wf_train *t)
+{
+    char change[40];
+
+    if (!t->vocab) return WEFT_OK;
+    snprintf(change, sizeof change, "vocab=%lld", (long long)t->vocab);
+    return weft_arch_change(&t->cfg.arch, change);
+}
+
 static weft_status resolve(wf_train *t)
 {
     weft_train_config *c = &t->cfg;
     weft_layout *l = &c->layout;
 
     WF_TRY(wf_model_read_trained(t->model, &c->arch));
+    WF_TRY(set_vocab(t));
     WF_TRY(weft_dtype_parse(t->dtype, &c->dtype));
     WF_TRY(weft_decay_parse(t->decay, &c->lr.style));
     if (!l->seq) l->seq = c->arch.positions;
@@ -160,6 +170,8 @@ static weft_status plan_trace(wf_train *t)
 static weft_status prepare(wf_train *t)
 {
     WF_TRY(resolve(t));
+    WF_TRY(weft_fault_check(weft_layout_world(&t->cfg.layout),
+                            t->iters > t->verify_steps ? t->iters : t->verify_steps));
     WF_TRY(plan_trace(t));
     if (t->dry_run) return WEFT_OK;
     WF_TRY(check_memory(t));
@@ -193,7 +205,7 @@ static int run_train(wf_train *t)
         if (t->dry_run) {
             if (wf_job_speaks(&t->job)) wf_train_dry_run(t);
         } else {
-            wf_catch_signals();
+            wf_catch_signals(&t->job);
             rc = wf_job_run(&t->job, weft_layout_world(&t->cfg.layout), wf_train_rank,
                             t);
         }
@@ -218,6 +230,11 @@ static void run_rows(wf_train *t, wf_option *rows)
          .alias = "data-path",
          .help = "text (bytes are tokens) or .bin token files of llm.c or nanoGPT; may "
                  "repeat"},
+        {"vocab", .type = WF_OPT_COUNT, .out = &t->vocab, .arg = "N", .min = 0,
+         .max = INT32_MAX, .alias = "vocab-size",
+         .help =
+             "size of the vocabulary: more than the largest token of .bin files, 256 "
+             "or more for text; 0: the model's"},
         {"train-iters", .type = WF_OPT_COUNT, .out = &t->iters, .arg = "N", .min = 0,
          .max = 1e12, .unit = WF_COUNT, .help = "optimizer steps"},
         {"eval-interval", .type = WF_OPT_COUNT, .out = &t->eval_interval, .arg = "N",
@@ -334,7 +351,7 @@ int wf_cmd_train(int argc, char **argv)
         .examples = "  weft train --data notes.txt --tp 2 --pp 2 --dp 2 --compare\n"
                     "  mpirun -n 8 weft train --data notes.txt --tp 2 --pp 2\n"
                     "  weft train --model gpt2 --pp 4 --global-batch 64 --dry-run\n",
-        .later = "recompute save load vocab cp-comm-type",
+        .later = "recompute save load cp-comm-type",
         .group = {{"Run", .row = rows.run},
                   {"Optimizer", .row = rows.optim},
                   {"Job", .row = rows.job},

@@ -14,7 +14,7 @@ typedef struct wf_train {
     const char *model, *dtype, *backend, *optimizer, *decay;
     const char *log_path, *trace_dir, *prompt;
     wf_list files;
-    int64_t iters, eval_interval, eval_iters, log_interval, sample;
+    int64_t iters, eval_interval, eval_iters, log_interval, sample, vocab;
     int compare, dry_run, verify_steps, threads;
     double temperature;
     int64_t seed;
@@ -38,6 +38,8 @@ weft_status wf_train_log_start(wf_train *t, weft_comm *comm, weft_engine *e,
                                double peak);
 weft_status wf_train_log_step(wf_train *t, const weft_step_result *r, double held_out,
                               double peak, int64_t memory);
+/* FLOP/s of the model in this step, of all ranks together. */
+double wf_train_flops_per_s(const wf_train *t, const weft_step_result *r);
 void wf_train_progress(const wf_train *t, const weft_step_result *r, double peak,
                        int64_t memory, double elapsed_s);
 void wf_train_held_out(const wf_train *t, int64_t steps, double loss);

@@ -74,10 +74,11 @@ static void model_line(const wf_train *t)
 {
     const weft_arch *a = &t->cfg.arch;
 
-    printf("model: %s, %lld layers, hidden %lld, %lld heads, vocabulary %lld (padded "
+    printf("model: %s, %lld layer%s, hidden %lld, %lld head%s, vocabulary %lld (padded "
            "%lld), "
            "%lld parameters, %s\n",
-           a->name, (long long)a->layers, (long long)a->hidden, (long long)a->heads,
+           a->name, (long long)a->layers, a->layers == 1 ? "" : "s",
+           (long long)a->hidden, (long long)a->heads, a->heads == 1 ? "" : "s",
            (long long)a->vocab, (long long)weft_layout_padded_vocab(&t->cfg.layout, a),
            (long long)weft_arch_params(a), weft_dtype_name(t->cfg.dtype));
 }
@@ -110,10 +111,10 @@ void wf_train_banner(const wf_train *t, weft_comm *comm, weft_engine *e, double 
     fflush(stdout);
 }
 
-static double mfu(const wf_train *t, const weft_step_result *r, double peak)
+double wf_train_flops_per_s(const wf_train *t, const weft_step_result *r)
 {
     return weft_arch_flops_per_token(&t->cfg.arch, t->cfg.layout.seq, 1) *
-           r->tokens_per_s / peak;
+           r->tokens_per_s;
 }
 
 void wf_train_progress(const wf_train *t, const weft_step_result *r, double peak,
@@ -125,8 +126,8 @@ void wf_train_progress(const wf_train *t, const weft_step_result *r, double peak
            "%% (causal "
            "FLOPs, measured peak)  bubble %.0f %%  %.1f MB a rank  ETA %.0f s\n",
            (long long)r->step + 1, (long long)t->iters, r->loss, r->grad_norm, r->lr,
-           r->tokens_per_s, 100 * mfu(t, r, peak), 100 * r->bubble_measured,
-           (double)memory / 1e6, left);
+           r->tokens_per_s, 100 * wf_train_flops_per_s(t, r) / peak,
+           100 * r->bubble_measured, (double)memory / 1e6, left);
 }
 
 void wf_train_held_out(const wf_train *t, int64_t steps, double loss)
@@ -200,7 +201,8 @@ weft_status wf_train_log_step(wf_train *t, const weft_step_result *r, double hel
     wf_json_put_f64(&j, "tokens_per_s", r->tokens_per_s);
     wf_json_put_f64(&j, "step_time_s", r->step_time_s);
     wf_json_put_f64(&j, "bubble_measured", r->bubble_measured);
-    wf_json_put_f64(&j, "mfu", mfu(t, r, peak));
+    wf_json_put_f64(&j, "mfu", wf_train_flops_per_s(t, r) / peak);
+    wf_json_put_f64(&j, "peak_flops_per_s", peak);
     wf_json_put_i64(&j, "memory_bytes", memory);
     wf_json_put_i64(&j, "consumed_samples", r->consumed);
     if (!isnan(held_out)) wf_json_put_f64(&j, "held_out_loss", held_out);

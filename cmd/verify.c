@@ -301,6 +301,8 @@ static int verify_all(verify *v, int world)
     tally t = {0};
     int rc = 0;
 
+    weft_status st = weft_fault_check(v->all, v->steps);
+    if (st != WEFT_OK) return wf_cmd_fail("verify", st);
     if (world && v->all > world)
         return wf_cmd_usage("verify",
                             "--all-layouts %d needs %d ranks, the launcher started %d",
@@ -327,6 +329,7 @@ static weft_status prepare_one(verify *v, int world, run *r, weft_data **data)
     WF_TRY(weft_layout_resolve(l, world, NULL));
     if (!l->global_batch) l->global_batch = l->micro_batch * l->dp * 2 * l->pp;
     WF_TRY(weft_layout_check(l, &arch));
+    WF_TRY(weft_fault_check(weft_layout_world(l), v->steps));
     weft_layout_settle_stages(l, &arch);
     r->cfg.layout = *l;
     WF_TRY(weft_train_check(&r->cfg));

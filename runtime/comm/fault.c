@@ -123,3 +123,16 @@ weft_status wf_fault_check(const wf_fault *f)
                        (long long)f->step);
     return WEFT_OK;
 }
+
+weft_status weft_fault_check(int n_ranks, int64_t n_steps)
+{
+    const char *text = getenv("WEFT_FAULT");
+    wf_fault f;
+
+    WF_TRY(wf_fault_parse(text, &f));
+    if (!f.kind || (f.rank < n_ranks && f.step < n_steps)) return WEFT_OK;
+    return WF_FAIL(WEFT_E_INVALID,
+                   "WEFT_FAULT=%s would never strike: the job has ranks 0 to %d and "
+                   "steps 0 to %lld",
+                   text, n_ranks - 1, (long long)n_steps - 1);
+}

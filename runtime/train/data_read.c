@@ -15,7 +15,7 @@ static const char *const kind_name[] = {"nothing", "text", "16-bit tokens",
                                         "32-bit tokens"};
 static const int kind_bytes[] = {0, 1, 2, 4};
 
-enum { LLMC_HEADER = 1024 };
+enum { LLMC_HEADER = 1024, N_BYTES = 256 };
 
 /* Token files of llm.c: 256 i32 (magic, version, number of tokens), then the tokens. */
 static const struct llmc {
@@ -167,6 +167,12 @@ static weft_status join(weft_data *d, const wf_bytes *b, int64_t vocab, joined *
     if (b->n == 0) return WF_FAIL(WEFT_E_INVALID, "--data %s: empty", b->name);
     WF_TRY(detect(b, &k, &offset));
     if (k == TEXT) WF_TRY(check_text("--data ", b));
+    if (k == TEXT && vocab && vocab < N_BYTES)
+        return WF_FAIL(
+            WEFT_E_INVALID,
+            "--data %s is text, whose tokens are bytes: --vocab %d or more is "
+            "needed, found %lld",
+            b->name, N_BYTES, (ll)vocab);
     if (j->kind != NONE && j->kind != k)
         return WF_FAIL(
             WEFT_E_INVALID,
@@ -191,7 +197,7 @@ static weft_status join_file(weft_data *d, const char *path, int64_t vocab, join
 static weft_status finish(weft_data *d, int64_t vocab, const joined *j,
                           const char *flag, const char *what)
 {
-    d->vocab = vocab ? vocab : j->kind == TEXT ? 256 : j->max + 1;
+    d->vocab = vocab ? vocab : j->kind == TEXT ? N_BYTES : j->max + 1;
     return wf_data_cut(d, j->total, flag, what);
 }
 
@@ -236,7 +242,7 @@ static weft_status from_text(weft_data *d, const char *text, int64_t n)
     if (n < 1) return WF_FAIL(WEFT_E_INVALID, "%s: empty", b.name);
     WF_TRY(check_text("", &b));
     j.kind = TEXT;
-    WF_TRY(append(d, &b, TEXT, 0, 256, &j.total, &j.max));
+    WF_TRY(append(d, &b, TEXT, 0, N_BYTES, &j.total, &j.max));
     return finish(d, 0, &j, "", b.name);
 }
 

@@ -122,7 +122,73 @@ static void no_step_at_all_is_a_run(void **state)
     accepts("equal within", SMALL "--data book.txt --train-iters 0 --verify 1 --tp 2");
 }
 
-/* Stopped by a signal before any step was recorded, a run still ends well. */
+static void the_vocabulary_is_that_of_the_flag(void **state)
+{
+    write_book();
+    accepts("vocabulary 300 (padded 384)",
+            SMALL "--data book.txt --train-iters 1 --vocab 300");
+    accepts("vocabulary 777 ", "train --comm loop --model gpt2 --vocab 777 --dry-run");
+    refuses(2,
+            "book.txt is text, whose tokens are bytes: --vocab 256 or more is needed, "
+            "found 255",
+            SMALL "--data book.txt --vocab 255");
+    /* 16-bit tokens up to 499 */
+    assert_int_equal(
+        system("i=0; while [ $i -lt 500 ]; do printf \"\\\\$(printf %o $((i %"
+               " 256)))\\\\$(printf %o $((i / 256)))\"; i=$((i + 1)); done"
+               " >t.bin"),
+        0);
+    refuses(2,
+            "t.bin: token 256 at position 256 is not below --vocab 256; the largest in "
+            "it is 499, so --vocab 500 or more is needed",
+            SMALL "--data t.bin");
+    refuses(2, "--vocab 500 or more", SMALL "--data t.bin --vocab 499");
+    accepts("vocabulary 500 ", SMALL "--data t.bin --vocab 500 --train-iters 1");
+}
+
+static void a_fault_that_would_never_strike_is_refused(void **state)
+{
+    write_book();
+    setenv("WEFT_FAULT", "rank:2,step:0,kind:alloc", 1);
+    refuses(2,
+            "WEFT_FAULT=rank:2,step:0,kind:alloc would never strike: the job has ranks "
+            "0 to 1 and steps 0 to 2",
+            SMALL "--data book.txt --tp 2 --train-iters 3");
+    refuses(2, "ranks 0 to 1", "verify --comm loop --tp 2");
+    setenv("WEFT_FAULT", "rank:1,step:3,kind:alloc", 1);
+    refuses(2, "steps 0 to 2", SMALL "--data book.txt --tp 2 --train-iters 3");
+    setenv("WEFT_FAULT", "rank:1,step:2,kind:alloc", 1);
+    result r = weft(SMALL "--data book.txt --tp 2 --train-iters 3");
+    unsetenv("WEFT_FAULT");
+    assert_int_equal(r.rc, 3);
+    assert_string_equal(r.err, "weft train: rank 1, step 2: out of memory (injected by "
+                               "WEFT_FAULT)\n");
+    done(&r);
+}
+
+/* Against a peak that is the most this machine was seen to do, no step can be above it. */
+static void no_step_is_above_the_peak(void **state)
+{
+    char *at, *log;
+    int n = 0;
+    double mfu;
+
+    write_book();
+    accepts("MFU ",
+            SMALL "--data book.txt --train-iters 60 --log peak.jsonl --eval-iters 0");
+    log = at = read_text("peak.jsonl");
+    while ((at = strstr(at, "\"mfu\":"))) {
+        assert_int_equal(sscanf(at, "\"mfu\":%lf", &mfu), 1);
+        assert_true(mfu > 0 && mfu <= 1);
+        at++;
+        n++;
+    }
+    assert_int_equal(n, 60);
+    free(log);
+}
+
+/* Stopped by a signal before any step was recorded, a run still ends well, and soon: without
+ * evaluation and sample. */
 static void a_signal_ends_a_run_after_a_whole_step(void **state)
 {
     write_book();
@@ -130,7 +196,7 @@ static void a_signal_ends_a_run_after_a_whole_step(void **state)
         "stop.sh", WEFT_PROGRAM
         " " SMALL
         "--data book.txt --train-iters 100000000 --log log.jsonl --log-interval 0 "
-        "--tp 2 --trace t --compare >out 2>err &\n"
+        "--tp 2 --trace t --compare --sample 20 >out 2>err &\n"
         "p=$!\n"
         "for i in $(seq 600); do\n"
         "  grep -q '\"step\":2' log.jsonl 2>/dev/null && break\n"
@@ -141,13 +207,23 @@ static void a_signal_ends_a_run_after_a_whole_step(void **state)
         "echo $? >rc\n");
     assert_int_equal(system("sh stop.sh"), 0);
     char *rc = read_text("rc"), *err = read_text("err"), *log = read_text("log.jsonl");
-    assert_string_equal(err,
-                        "weft train: stopped by a signal after a whole step\n"
-                        "weft train: note: stopped before two steps were recorded: no "
-                        "timelines\n");
+    char *out = read_text("out");
+    int steps;
+    assert_int_equal(
+        sscanf(err,
+               "weft train: stopping after this step; a second signal ends it at once\n"
+               "weft train: stopped by a signal after step %d",
+               &steps),
+        1);
+    assert_true(steps > 2);
+    assert_non_null(strstr(err, " of 100000000; not evaluated; no sample\n"
+                                "weft train: note: stopped before two steps were "
+                                "recorded: no timelines\n"));
     assert_string_equal(rc, "0\n");
     assert_int_equal(log[strlen(log) - 1], '\n');
-    assert_non_null(strstr(log, "held_out_loss"));
+    assert_null(strstr(log, "held_out_loss"));
+    assert_null(strstr(out, "sample ("));
+    free(out);
     free(rc);
     free(err);
     free(log);
@@ -161,6 +237,9 @@ const struct CMUnitTest train_tests[] = {
     cmocka_unit_test(the_data_of_the_command_line_replaces_that_of_the_run_file),
     cmocka_unit_test(the_printed_configuration_is_a_run_file),
     cmocka_unit_test(no_step_at_all_is_a_run),
+    cmocka_unit_test(the_vocabulary_is_that_of_the_flag),
+    cmocka_unit_test(a_fault_that_would_never_strike_is_refused),
+    cmocka_unit_test(no_step_is_above_the_peak),
     cmocka_unit_test(a_signal_ends_a_run_after_a_whole_step),
 };
 const int n_train_tests = sizeof train_tests / sizeof *train_tests;

@@ -231,6 +231,10 @@ WEFT_API int weft_count_rows(const weft_comm *c, weft_count_row *rows, int max);
 WEFT_API void weft_tamper(weft_comm *c, weft_purpose why, int mode);
 WEFT_API void weft_tamper_delay(weft_comm *c, weft_purpose why, double delay_s);
 WEFT_API void weft_tamper_jitter(weft_comm *c, double jitter_s, uint64_t seed);
+/** WEFT_FAULT=rank:2,step:3,kind:stop|exit|alloc|cut in the environment strikes that rank
+ *  when it notes that step. WEFT_E_INVALID when a job of so many ranks and steps would never
+ *  see it. */
+WEFT_API WEFT_MUST_CHECK weft_status weft_fault_check(int n_ranks, int64_t n_steps);
 
 WEFT_END
 #endif

@@ -36,7 +36,8 @@ typedef enum weft_split { WEFT_TRAIN, WEFT_HELD_OUT } weft_split;
  * *.bin without one is raw u16 (nanoGPT). Any other file is text: one token a byte.
  *
  * @param seq    sequence length, >= 1; at least 2*(seq+1) tokens are needed
- * @param vocab  tokens must be below it; 0: derived from the tokens (text: 256)
+ * @param vocab  tokens must be below it (text: 256 or more); 0: derived from the tokens
+ *               (text: 256)
  * @return WEFT_E_IO: a file cannot be read. WEFT_E_INVALID, naming file and offset: empty
  *         file, directory, text with a NUL byte (binary), odd size, a header that does not
  *         fit the file, a token out of range, kinds mixed, too few tokens.
