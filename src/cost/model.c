@@ -4,6 +4,7 @@
 #include "base/error.h"
 #include "cost/cost.h"
 #include "cost/options.h"
+#include "layout/split.h"
 
 /* ---- the model, sorted by what splits it ----------------------------------------- */
 
@@ -153,6 +154,7 @@ weft_status wf_place_make(const weft_cost_model *q, const weft_layout *l, wf_pla
     p.replicas = (int64_t)l->dp * l->cp;
     p.shards = l->zero ? p.replicas / l->replicate : 1;
     p.envelope = q->options.achieved_flops_per_s > 0;
+    p.stages = wf_layout_stages(l);
     find_strides(&p);
     *out = p;
     return WEFT_OK;

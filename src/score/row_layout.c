@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/error.h"
+#include "score/row.h"
+
+static weft_status degree(const wf_row *r, wf_column c, int32_t missing, int32_t *out)
+{
+    double x;
+    WF_TRY(wf_row_number(r, c, &x));
+    *out = x >= 1 && x <= 1e6 ? (int32_t)x : missing;
+    return WEFT_OK;
+}
+
+/* "0" .. "3"; FSDP shards all, a distributed optimizer its state. */
+static int32_t zero_stage(const wf_row *r)
+{
+    const char *text = wf_row_text(r, WF_COL_ZERO);
+    if (text[0] >= '0' && text[0] <= '3' && !text[1]) return text[0] - '0';
+    for (int i = 1; i <= 3; i++) {
+        char words[] = "ZeRO-0";
+        words[5] = (char)('0' + i);
+        if (wf_row_has(r, WF_COL_ZERO, words)) return i;
+    }
+    if (wf_row_has(r, WF_COL_ZERO, "FSDP")) return 3;
+    return wf_row_has(r, WF_COL_ZERO, "distributed optimizer");
+}
+
+static void set_recompute(const wf_row *r, weft_run *run)
+{
+    const char *what = wf_row_has(r, WF_COL_RECOMPUTE, "full")        ? "full"
+                       : wf_row_has(r, WF_COL_RECOMPUTE, "selective") ? "selective"
+                                                                      : "none";
+    run->open_recompute = !*wf_row_text(r, WF_COL_RECOMPUTE);
+    snprintf(run->layout.recompute, sizeof run->layout.recompute, "%s", what);
+}
+
+static void set_schedule(const wf_row *r, weft_run *run)
+{
+    weft_layout *l = &run->layout;
+    const char *kind = "1f1b";
+
+    if (wf_row_has(r, WF_COL_SCHEDULE, "ZB-1p"))
+        kind = "zb-h1";
+    else if (wf_row_has(r, WF_COL_SCHEDULE, "ZB-2p"))
+        kind = "zb-h2";
+    else if (wf_row_has(r, WF_COL_SCHEDULE, "ZBV"))
+        kind = "zb-v";
+    else if (wf_row_has(r, WF_COL_SCHEDULE, "GPipe"))
+        kind = "gpipe";
+    else if (l->pp > 1 && (wf_row_has(r, WF_COL_SCHEDULE, "interleaved") ||
+                           wf_row_has(r, WF_COL_SCHEDULE, "1F1B-I") || l->vpp > 1))
+        kind = "interleaved";
+    /* "max": as many chunks as there are layers, embedding and head counted */
+    if (wf_row_has(r, WF_COL_VPP, "max"))
+        l->vpp = (int32_t)((run->arch.layers + 2 + l->pp - 1) / l->pp);
+    if (!strcmp(kind, "interleaved") && l->vpp < 2)
+        l->vpp = run->arch.layers % (2 * l->pp) == 0 ? 2 : 3;
+    if (strcmp(kind, "interleaved") && strcmp(kind, "zb-v")) l->vpp = 1;
+    snprintf(l->schedule, sizeof l->schedule, "%s", kind);
+}
+
+/* Layers that do not divide: embedding and head count as one each, so the ends hold fewer;
+ * what is left over goes to the first of the others. */
+static void set_stages(weft_run *run)
+{
+    weft_layout *l = &run->layout;
+    int64_t n = (int64_t)l->pp * l->vpp, layers = run->arch.layers;
+    int64_t slots = layers + 2, each = slots / n, rest = slots % n;
+    int used = 0;
+
+    if (layers % n == 0 || n < 2) return;
+    l->stage_layers[0] = 0;
+    for (int64_t s = 0; s < n && used < (int)sizeof l->stage_layers - 12; s++) {
+        /* one more on the `rest` stages after the first */
+        int64_t more = s >= 1 && s <= rest, ends = (s == 0) + (s == n - 1);
+        used += snprintf(l->stage_layers + used, sizeof l->stage_layers - (size_t)used,
+                         "%s%lld", s ? "," : "", (long long)(each + more - ends));
+    }
+}
+
+static void check(const wf_row *r, weft_run *run)
+{
+    weft_layout *l = &run->layout;
+    double gpus;
+
+    if (wf_row_number(r, WF_COL_GPUS, &gpus) != WEFT_OK) return;
+    if (*run->skip) return;
+    if (weft_layout_world(l) != (int)gpus)
+        wf_run_skip(run, "tp %d * cp %d * pp %d * dp %d = %d ranks, but gpus is %d",
+                    l->tp, l->cp, l->pp, l->dp, weft_layout_world(l), (int)gpus);
+    else if (weft_layout_plan_check(l, &run->arch) != WEFT_OK)
+        wf_run_skip(run, "%s", weft_status_message());
+}
+
+static weft_status batch(const wf_row *r, weft_run *run)
+{
+    weft_layout *l = &run->layout;
+    double micro, global, seq;
+
+    WF_TRY(wf_row_number(r, WF_COL_MICRO_BATCH, &micro));
+    WF_TRY(wf_row_number(r, WF_COL_GLOBAL_BATCH, &global));
+    WF_TRY(wf_row_number(r, WF_COL_SEQ, &seq));
+    l->seq = (int64_t)seq;
+    l->micro_batch = (int64_t)micro;
+    l->global_batch = (int64_t)global;
+    if (!l->global_batch) wf_run_skip(run, "global_batch is not given");
+    if (!l->micro_batch) wf_run_skip(run, "micro_batch is not given");
+    return WEFT_OK;
+}
+
+weft_status wf_row_layout(const wf_row *r, weft_run *out)
+{
+    weft_layout *l = &out->layout;
+    int old = !out->options.fused_attention;
+
+    weft_layout_defaults(l);
+    WF_TRY(degree(r, WF_COL_TP, 0, &l->tp));
+    WF_TRY(degree(r, WF_COL_PP, 0, &l->pp));
+    WF_TRY(degree(r, WF_COL_DP, 0, &l->dp));
+    WF_TRY(degree(r, WF_COL_CP, 1, &l->cp));
+    WF_TRY(degree(r, WF_COL_VPP, 1, &l->vpp));
+    WF_TRY(degree(r, WF_COL_EP, 1, &l->ep));
+    if (!l->tp || !l->pp || !l->dp) wf_run_skip(out, "tp, pp or dp is not given");
+    if (!l->tp) l->tp = 1;
+    if (!l->pp) l->pp = 1;
+    if (!l->dp) l->dp = 1;
+    if (!out->arch.experts) l->ep = 1;
+    WF_TRY(batch(r, out));
+    l->zero = zero_stage(r);
+    l->sp = *wf_row_text(r, WF_COL_SP) ? wf_row_has(r, WF_COL_SP, "yes")
+                                       : l->tp > 1 && !old;
+    if (l->tp == 1) l->sp = 0;
+    set_recompute(r, out);
+    set_schedule(r, out);
+    set_stages(out);
+    check(r, out);
+    return WEFT_OK;
+}
