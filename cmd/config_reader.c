@@ -65,7 +65,7 @@ const json_t *wf_config_get(const wf_config *c, const char *key)
     return json_is_null(v) ? NULL : v;
 }
 
-/* The first of "a|b" that is there; `name` gets it, or the first name. */
+/* The first of "a|b" that is there; `name` gets it, or "a or b". */
 static const json_t *get_any(const wf_config *c, const char *keys, char name[TEXT])
 {
     const json_t *v = NULL;
@@ -76,8 +76,14 @@ static const json_t *get_any(const wf_config *c, const char *keys, char name[TEX
         s += n;
         if (!*s) break;
     }
-    if (!v) snprintf(name, TEXT, "%.*s", (int)strcspn(keys, "|"), keys);
-    return v;
+    if (v) return v;
+    *name = 0;
+    for (const char *s = keys; *s; s += strcspn(s, "|"), s += *s == '|') {
+        size_t n = strlen(name);
+        snprintf(name + n, TEXT - n, "%s%.*s", n ? " or " : "", (int)strcspn(s, "|"),
+                 s);
+    }
+    return NULL;
 }
 
 static int in_range(const wf_field *f, double x)
@@ -104,18 +110,20 @@ static int value_text(const wf_field *f, const json_t *v, char buf[TEXT])
 
 static weft_status fill_one(const wf_config *c, const wf_config_key *k)
 {
-    const wf_field *f = field_of(k->field);
+    wf_field f = *field_of(k->field);
     char name[TEXT], text[TEXT], needed[TEXT];
     const json_t *v = get_any(c, k->key, name);
 
+    if (!k->otherwise && f.min < 1)
+        f.min = 1; /* 0 stands for the usual value elsewhere */
     if (v) {
-        if (!value_text(f, v, text))
-            return wf_config_wrong(c, name, v, needed_text(f, needed));
+        if (!value_text(&f, v, text))
+            return wf_config_wrong(c, name, v, needed_text(&f, needed));
         return weft_arch_set(c->arch, k->field, text);
     }
     if (!k->otherwise)
         return WF_FAIL(WEFT_E_INVALID, "%s: %s%s is missing, needed %s (%s)", c->file,
-                       c->scope, name, needed_text(f, needed), f->help);
+                       c->scope, name, needed_text(&f, needed), f.help);
     return *k->otherwise ? weft_arch_set(c->arch, k->field, k->otherwise) : WEFT_OK;
 }
 
