@@ -15,9 +15,9 @@
 #include "cmd/stdio_writer.h"
 
 enum {
-    MOST_FILE_BYTES = 1 << 30,
     MOST_DRAWN_RANKS = 128, /* more rows than anyone reads; --ascii draws them anyway */
-    MOST_DRAWN_OPS = 1 << 20
+    MOST_DRAWN_OPS = 1 << 20,
+    MOST_FORWARDS = 1 << 26
 };
 
 /* ---- list ----------------------------------------------------------------------- */
@@ -64,12 +64,21 @@ static weft_status require_kind(const char *kind)
                    near ? "?" : "");
 }
 
-static weft_placement_kind placement(const wf_schedule_args *a)
+/* Time and memory of a schedule are those of its ops, here some 100 ns and 13 bytes each. */
+static weft_status check_size(const wf_schedule_args *a, weft_placement_kind placement)
 {
-    int k = 0;
-    while (strcmp(wf_placement_name((weft_placement_kind)k), a->placement))
-        k++;
-    return (weft_placement_kind)k;
+    weft_schedule_options plain = {.group = a->group, .placement = placement};
+    weft_schedule shape;
+
+    WF_TRY(weft_schedule_shape(a->kind, a->p, a->m, a->v, &plain, &shape));
+    int stages = weft_schedule_stages(&shape);
+    if ((int64_t)stages * a->m <= MOST_FORWARDS) return WEFT_OK;
+    return WF_FAIL(
+        WEFT_E_INVALID,
+        "-m %d: %d stages of so many micro-batches are %lld forwards, and this "
+        "command takes at most %d (2^26: some 2 GB and 20 s); -m %d is the "
+        "most",
+        a->m, stages, (long long)stages * a->m, MOST_FORWARDS, MOST_FORWARDS / stages);
 }
 
 /* A schedule for the times of each stage, and what no schedule can beat. */
@@ -96,7 +105,8 @@ static weft_status make(const wf_schedule_args *a, const wf_args *args,
     if (!wf_args_given(args, "p") || !wf_args_given(args, "m"))
         return WF_FAIL(WEFT_E_INVALID, "%s needs -p (ranks) and -m (micro-batches)",
                        a->kind);
-    options.placement = placement(a);
+    WF_TRY(wf_schedule_placement(a, &options.placement));
+    WF_TRY(check_size(a, options.placement));
     if (!strcmp(a->kind, "optimal") || !wf_schedule_has_bytes(a))
         WF_TRY(wf_schedule_limit_read(a, &options.mem_limit));
     if (!strcmp(a->kind, "optimal")) return make_optimal(a, &options, s, bound);
@@ -117,18 +127,6 @@ static weft_status make(const wf_schedule_args *a, const wf_args *args,
                              a->placement, a->kind, wf_placement_name(s->placement));
     weft_schedule_clear(s);
     return st;
-}
-
-static weft_status read_schedule(const wf_schedule_args *a, const char *path,
-                                 weft_schedule *s)
-{
-    char *text;
-    int64_t n;
-    WF_TRY(wf_read_file(path, MOST_FILE_BYTES, &text, &n));
-    weft_status st = weft_schedule_read(text, n, placement(a), s);
-    wf_free(text);
-    if (st == WEFT_OK) return st;
-    return WF_FAIL(st, "%s: %s", path, weft_status_message());
 }
 
 /* ---- check and simulate --------------------------------------------------------- */
@@ -267,11 +265,11 @@ static weft_status check(const wf_schedule_args *a, wf_schedule_result *r)
     return wf_schedule_memory_fits(a, r);
 }
 
-static int run_check(const wf_schedule_args *a, const char *path)
+static int run_check(const wf_schedule_args *a, const wf_args *args)
 {
     weft_schedule s;
     wf_schedule_result r = {.s = &s};
-    weft_status st = read_schedule(a, path, &s);
+    weft_status st = wf_schedule_read(a, args, args->word[1], &s);
 
     if (st != WEFT_OK) return wf_cmd_fail("schedule", st);
     st = check(a, &r);
@@ -294,16 +292,10 @@ static int run_file(wf_schedule_args *a, const wf_args *args)
                             args->word[0]);
     if (args->n > 2)
         return wf_cmd_usage("schedule", "unexpected word '%s'", args->word[2]);
-    if (wf_args_given(args, "p") || wf_args_given(args, "m") ||
-        wf_args_given(args, "v") || wf_args_given(args, "group"))
-        return wf_cmd_usage("schedule", "-p, -m, -v and --group come from the file");
-    if (a->mem_limit && !wf_schedule_has_bytes(a))
-        return wf_cmd_usage("schedule",
-                            "--mem-limit %s: an order is checked in bytes, with "
-                            "--stage-free-i or another of the bytes beside it",
-                            a->mem_limit);
-    if (!is_sim) return run_check(a, args->word[1]);
-    weft_status st = read_schedule(a, args->word[1], &s);
+    int rc = wf_schedule_file_flags(a, args);
+    if (rc) return rc;
+    if (!is_sim) return run_check(a, args);
+    weft_status st = wf_schedule_read(a, args, args->word[1], &s);
     return run_made(a, &s, NAN, st);
 }
 
@@ -316,11 +308,16 @@ static int dispatch(wf_schedule_args *a, const wf_args *args)
         return wf_cmd_usage("schedule",
                             "a kind is missing; weft schedule list shows all, such as "
                             "weft schedule 1f1b -p 4 -m 12");
+    if (args->n > 1 && !strcmp(word, "list"))
+        return wf_cmd_usage("schedule", "list takes no word, found '%s'",
+                            args->word[1]);
     if (!strcmp(word, "list")) return run_list(a);
     if (args->n && (!strcmp(word, "check") || !strcmp(word, "sim")))
         return run_file(a, args);
     if (args->n > 1)
         return wf_cmd_usage("schedule", "unexpected word '%s'", args->word[1]);
+    if (args->n && a->kind && strcmp(word, a->kind))
+        return wf_cmd_usage("schedule", "two kinds: %s and --kind %s", word, a->kind);
     a->kind = word;
     double bound = NAN;
     weft_status st = make(a, args, &s, &bound);

@@ -197,6 +197,40 @@ static void a_broken_schedule_is_status_1_and_a_broken_file_status_2(void **stat
     refuses(2, "come from the file", "schedule check dead.txt -p 2");
 }
 
+static void what_a_form_does_not_look_at_is_refused(void **state)
+{
+    write_text("small.txt", "F0.0 B0.0\nF0.0 B0.0\n");
+    refuses(2,
+            "--svg: check draws and writes nothing; weft schedule sim small.txt does",
+            "schedule check small.txt --svg x.svg");
+    refuses(2, "--tf: check looks at the order only",
+            "schedule check small.txt --tf 2");
+    refuses(2, "two kinds: 1f1b and --kind gpipe",
+            "schedule 1f1b --kind gpipe -p 2 -m 2 --summary");
+    refuses(2, "list takes no word, found 'extra'", "schedule list extra");
+    refuses(2, "100000000 forwards, and this command takes at most 67108864",
+            "schedule 1f1b -p 1000 -m 100000 --summary");
+    refuses(2, "-m 67108 is the most", "schedule 1f1b -p 1000 -m 100000 --summary");
+}
+
+static void the_placement_under_which_a_file_runs_is_named(void **state)
+{
+    static const char *const made[][3] = {{"interleaved", "-v 2", "loop"},
+                                          {"zb-v", "", "v"},
+                                          {"dualpipe", "", "bidir"},
+                                          {"bitpipe", "", "bidirv"}};
+    for (int i = 0; i < 4; i++) {
+        result r = weft("schedule %s -p 4 -m 8 %s --csv order.csv --summary",
+                        made[i][0], made[i][1]);
+        assert_int_equal(r.rc, 0);
+        done(&r);
+        char part[64];
+        snprintf(part, sizeof part, "; under --placement %s it runs\n", made[i][2]);
+        refuses(2, part, "schedule check order.csv");
+        refuses(2, part, "schedule sim order.csv --summary");
+    }
+}
+
 static double pair_makespan(const char *flags)
 {
     json_t *j = weft_json("schedule sim pair.txt --json %s", flags);
@@ -311,6 +345,8 @@ const struct CMUnitTest schedule_tests[] = {
     cmocka_unit_test(shapes_that_cannot_be_are_refused_with_flag_and_number),
     cmocka_unit_test(list_names_every_kind),
     cmocka_unit_test(a_written_schedule_checks_and_simulates_to_the_same),
+    cmocka_unit_test(what_a_form_does_not_look_at_is_refused),
+    cmocka_unit_test(the_placement_under_which_a_file_runs_is_named),
     cmocka_unit_test(a_broken_schedule_is_status_1_and_a_broken_file_status_2),
     cmocka_unit_test(a_pair_runs_one_by_one_or_as_a_block_of_any_length),
     cmocka_unit_test(zb_auto_is_made_for_the_times_and_the_memory_given),
