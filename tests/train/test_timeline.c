@@ -11,108 +11,17 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <weft/run/measure.h>
-#include <weft/sim.h>
-
-#include "train/lab.h"
-
-enum { MAX_DUR = 8 * 4 * WEFT_OP_N_COMPUTE };
-
-typedef struct job {
-    weft_train_config c;
-    int steps;
-    weft_schedule schedule;
-    weft_trace trace; /* of all ranks */
-} job;
-
-static weft_status on_engine(weft_engine *e, weft_comm *comm, void *ctx)
-{
-    job *j = ctx;
-    weft_step_result r;
-    weft_trace all;
-
-    for (int i = 0; i < j->steps; i++)
-        WF_TRY(weft_engine_step(e, &r));
-    WF_TRY(weft_engine_gather_trace(e, &all));
-    if (weft_comm_rank(comm) == 0)
-        j->trace = all;
-    else
-        weft_trace_clear(&all);
-    return WEFT_OK;
-}
-
-/* Run and keep the trace of all ranks. */
-static void record(job *j)
-{
-    const weft_layout *l = &j->c.layout;
-    weft_schedule_options o = {.group = l->group};
-    weft_data *data;
-
-    j->c.trace = 1;
-    j->c.trace_from = 1; /* the first step warms up */
-    MUST(weft_schedule_make(l->schedule, l->pp, (int)weft_layout_n_micro(l), l->vpp, &o,
-                            &j->schedule));
-    MUST(weft_data_random(j->c.arch.vocab, l->seq, 64, 0, 1, &data));
-    if (lab_engines(&j->c, data, NULL, on_engine, j))
-        fail_msg("%s: %s", lab_text(l), weft_status_message());
-    weft_data_destroy(data);
-}
-
-static void job_clear(job *j)
-{
-    weft_schedule_clear(&j->schedule);
-    weft_trace_clear(&j->trace);
-}
-
-static double predicted(const weft_schedule *s, const double *dur, weft_trace *trace)
-{
-    weft_costs costs = {.dur = dur};
-    weft_eval e;
-
-    MUST(weft_simulate(s, &costs, trace, &e));
-    double makespan = e.makespan;
-    weft_eval_clear(&e);
-    return makespan;
-}
-
-static weft_pipeline_slice slice_of(const job *j, int first, int last)
-{
-    static const int ranks[] = {0, 1, 2, 3, 4, 5, 6, 7};
-    return (weft_pipeline_slice){.trace = &j->trace,
-                                 .schedule = &j->schedule,
-                                 .ranks = ranks,
-                                 .first_step = first,
-                                 .last_step = last};
-}
-
-/* Every op of the step is in both, in the order of the schedule, and takes about as long
- * as was injected. */
-static void check_ops(const job *j, const weft_trace *simulated)
-{
-    weft_pipeline_slice s = slice_of(j, 1, j->steps - 1);
-    weft_compare c;
-    weft_trace step;
-
-    MUST(weft_pipeline_step(&s, 2, &step));
-    MUST(weft_trace_check(&step));
-    MUST(weft_simulate_check(&j->schedule, &step, 0, 0));
-    MUST(weft_trace_compare(simulated, &step, &c));
-    assert_true(c.n_matched == j->schedule.first[j->schedule.p]);
-    assert_true(c.n_missing == 0);
-    if (!(c.mean_abs_error < 0.02)) fail_msg("ops are off by %g", c.mean_abs_error);
-    weft_compare_clear(&c);
-    weft_trace_clear(&step);
-}
+#include "train/timeline.h"
 
 /* Measured over simulated time of a run; the trace is left in j. */
-static double ratio(job *j, const double *dur, weft_trace *simulated,
+static double ratio(timeline *j, const double *dur, weft_trace *simulated,
                     const char *layout)
 {
     double measured, want;
 
-    record(j);
-    want = predicted(&j->schedule, dur, simulated);
-    weft_pipeline_slice all = slice_of(j, 1, j->steps - 1);
+    timeline_record(j);
+    want = timeline_simulated(&j->schedule, dur, simulated);
+    weft_pipeline_slice all = timeline_slice(j, 1, j->steps - 1);
     MUST(weft_pipeline_median(&all, &measured));
     print_message("%-42s simulated %.1f ms, measured %.1f ms: %+.2f %%\n", layout,
                   want * 1e3, measured * 1e3, 100 * (measured / want - 1));
@@ -132,11 +41,11 @@ static void injected_durations(const weft_layout *l, int n, const double *tf,
 /* Other processes can only add time, so one run of three within the limit is enough. */
 static void injected(const char *layout, int n, const double *tf, const double *tb)
 {
-    double dur[MAX_DUR];
+    double dur[TIMELINE_DUR];
     int good = 0;
 
     for (int i = 0; i < 3 && !good; i++) {
-        job j = {.steps = 6};
+        timeline j = {.steps = 6};
         weft_trace simulated;
         lab_base(&j.c, "layers=8,hidden=8,heads=2,vocab=16,positions=4");
         lab_layout(&j.c, layout);
@@ -144,9 +53,9 @@ static void injected(const char *layout, int n, const double *tf, const double *
         j.c.op_s = dur;
         double x = ratio(&j, dur, &simulated, layout);
         good = fabs(x - 1) < 0.02;
-        if (good) check_ops(&j, &simulated);
+        if (good) timeline_check_ops(&j, &simulated);
         weft_trace_clear(&simulated);
-        job_clear(&j);
+        timeline_clear(&j);
     }
     assert_true(good);
 }
@@ -188,23 +97,24 @@ static void a_slow_stage_costs_what_the_simulation_says(void **state)
  * second, when the machine does nothing else: one run of three. */
 static double second_half(const char *layout)
 {
-    double dur[MAX_DUR] = {0}, measured;
-    job j = {.steps = 25};
+    double dur[TIMELINE_DUR] = {0}, measured;
+    timeline j = {.steps = 25};
 
     lab_base(&j.c, "layers=4,hidden=256,heads=4,vocab=512,positions=128");
     j.c.dtype = WEFT_F32;
     j.c.random_all = 0;
     lab_layout(&j.c, layout);
-    record(&j);
-    weft_pipeline_slice first = slice_of(&j, 1, 12), second = slice_of(&j, 13, 24);
+    timeline_record(&j);
+    weft_pipeline_slice first = timeline_slice(&j, 1, 12),
+                        second = timeline_slice(&j, 13, 24);
     MUST(weft_op_medians(&first, dur));
     MUST(weft_pipeline_median(&second, &measured));
-    double want = predicted(&j.schedule, dur, NULL);
+    double want = timeline_simulated(&j.schedule, dur, NULL);
     print_message("%-42s F %.1f ms, B %.1f ms; predicted %.1f ms, measured %.1f ms: "
                   "%+.1f %%\n",
                   layout, dur[WEFT_OP_F] * 1e3, dur[WEFT_OP_B] * 1e3, want * 1e3,
                   measured * 1e3, 100 * (measured / want - 1));
-    job_clear(&j);
+    timeline_clear(&j);
     return measured / want;
 }
 
