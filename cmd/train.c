@@ -224,7 +224,7 @@ static void run_rows(wf_train *t, wf_option *rows)
 {
     const wf_option all[] = {
         {"model", .type = WF_OPT_TEXT, .out = &t->model, .arg = "MODEL",
-         .help = "preset or dimensions: "
+         .help = "preset, config.json or dimensions: "
                  "layers=4,hidden=128,heads=4,vocab=256,positions=128"},
         {"data", .type = WF_OPT_LIST, .out = &t->files, .arg = "FILE",
          .alias = "data-path",

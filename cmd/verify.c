@@ -412,7 +412,8 @@ int wf_cmd_verify(int argc, char **argv)
                 .ignore_every = 7};
     const wf_option rows[] = {
         {"model", .type = WF_OPT_TEXT, .out = &v.model, .arg = "MODEL",
-         .help = "preset or dimensions (default gpt2-tiny; two small ones with "
+         .help = "preset, config.json or dimensions (default gpt2-tiny; two small ones "
+                 "with "
                  "--all-layouts)"},
         {"all-layouts", .type = WF_OPT_INT, .out = &v.all, .arg = "N", .min = 0,
          .max = 64, .help = "every legal layout up to N ranks"},

@@ -20,6 +20,12 @@ offers --svg "$2" schedule 1f1b --s
 offers --json "$2" mesh --
 offers interleaved "$2" schedule in
 offers check "$2" schedule ch
+offers llama3-8b "$2" model llama3-
+offers list "$2" model ""
+offers gpt2-xl "$2" train --model gpt2
+COMP_WORDS=("$2" model ./REA) COMP_CWORD=2 COMPREPLY=()
+_weft
+[ ${#COMPREPLY[@]} = 0 ] || { echo "no file names for weft model"; exit 1; }
 COMP_WORDS=("$2" compare REA) COMP_CWORD=2 COMPREPLY=()
 _weft
 [ ${#COMPREPLY[@]} = 0 ] || { echo "no file names for weft compare"; exit 1; }
