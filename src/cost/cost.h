@@ -61,6 +61,8 @@ typedef struct wf_layer_comm {
     double f, b, i, w;
 } wf_layer_comm;
 void wf_tp_price(const wf_place *p, int kind, const wf_matmuls *g, wf_layer_comm *out);
+/* One all-reduce of a micro-batch's activations over TP. */
+double wf_reduce_s(const wf_place *p);
 void wf_cp_price(const wf_place *p, int kind, const wf_scores *a, wf_layer_comm *out);
 void wf_ep_price(const wf_place *p, int kind, wf_layer_comm *out);
 
@@ -73,12 +75,24 @@ typedef struct wf_stage_shape {
     weft_recompute recompute;
 } wf_stage_shape;
 void wf_stage_shape_get(const wf_place *p, int64_t stage, wf_stage_shape *out);
+/* The same of all stages in turn, 0 first: what a layout says in words is read once. */
+typedef struct wf_stage_walk {
+    const wf_place *p;
+    int64_t stage, first;
+    int even, n; /* counts of n stages as written; n 0: asked for one by one */
+    int one_recompute;
+    weft_recompute recompute;
+    int64_t count[4096];
+} wf_stage_walk;
+void wf_stage_walk_start(const wf_place *p, wf_stage_walk *w);
+void wf_stage_walk_next(wf_stage_walk *w, wf_stage_shape *out);
 
 /* What a place knows of all its stages: layers priced once. */
 typedef struct wf_priced {
     wf_layer_cost layer[2];
     weft_op_cost embed_f, embed_b;
     weft_op_cost head_f, head_i, head_w;
+    double flops;            /* of a token, model FLOPs, causal */
     double act[2], act_w[2]; /* bytes a layer keeps, nothing recomputed */
     double act_full, act_selective[2];
     double transient[2];

@@ -117,15 +117,8 @@ static void fill_rates(const wf_line *x, const gathered *g, weft_cost *out)
     const weft_layout *l = x->p.l;
     double tokens = (double)l->global_batch * (double)l->seq;
     double peak = q->machine.flops_per_s[q->options.math];
-    weft_flops_rule rule = {1, WEFT_RECOMPUTE_NONE};
-    weft_flops flops;
 
-    if (q->options.params > 0) {
-        out->model_flops = 6 * q->options.params * tokens;
-    } else {
-        weft_arch_flops(&q->arch, l->seq, rule, &flops);
-        out->model_flops = flops.total * tokens;
-    }
+    out->model_flops = x->price->flops * tokens;
     out->tokens_per_s = tokens / out->step_time_s;
     double rate = out->model_flops / out->step_time_s / weft_layout_world(l);
     out->tflops_per_rank = rate / 1e12;
@@ -181,13 +174,13 @@ static void gather_all(wf_line *x, weft_cost *out, gathered *g)
         gather_rank(x, r, out, g);
 }
 
-weft_status weft_cost_evaluate(const weft_cost_model *q, const weft_layout *l,
-                               weft_cost *out)
+weft_status wf_cost_evaluate(const weft_cost_model *q, const weft_layout *l,
+                             wf_prices *cache, weft_cost *out)
 {
     wf_line x;
     gathered g;
 
-    WF_TRY(wf_line_make(q, l, &x));
+    WF_TRY(wf_line_make(q, l, cache, &x));
     gather_all(&x, out, &g);
     fill_parts(&x, &g, estimate(&x, &g), out);
     out->bound_s = g.bound + out->time.dp_comm + out->time.optimizer;
@@ -197,6 +190,12 @@ weft_status weft_cost_evaluate(const weft_cost_model *q, const weft_layout *l,
     return WEFT_OK;
 }
 
+weft_status weft_cost_evaluate(const weft_cost_model *q, const weft_layout *l,
+                               weft_cost *out)
+{
+    return wf_cost_evaluate(q, l, NULL, out);
+}
+
 void weft_cost_with_makespan(const weft_cost_model *q, const weft_layout *l,
                              double makespan, weft_cost *out)
 {
@@ -204,7 +203,7 @@ void weft_cost_with_makespan(const weft_cost_model *q, const weft_layout *l,
     gathered g;
     weft_cost fresh;
 
-    if (wf_line_make(q, l, &x) != WEFT_OK) return;
+    if (wf_line_make(q, l, NULL, &x) != WEFT_OK) return;
     gather_all(&x, &fresh, &g);
     fill_parts(&x, &g, makespan, out);
     fill_rates(&x, &g, out);

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <weft/cost.h>
 
-/* Weights of a block's matmuls, from the table, so that any ffn and head_dim count. */
+/* Weights of the first block's matmuls that a token meets, so that any ffn and head_dim
+ * count. */
 static double block_weights(const weft_arch *a)
 {
-    double n = 0;
-    for (int i = 0; i < weft_arch_tensor_count(a); i++) {
-        weft_tensor_info t;
-        weft_arch_tensor(a, i, &t);
-        if (t.layer > 0) break; /* rows come in forward order: block 0 is done */
-        if (t.layer == 0 && t.n_dims == 2) n += (double)t.size[0] * (double)t.size[1];
-    }
-    return n;
+    weft_layer_gemm g[WEFT_MAX_LAYER_GEMMS];
+    int n = weft_arch_layer_gemms(a, 0, g);
+    double sum = 0;
+
+    for (int i = 0; i < n; i++)
+        sum += (double)g[i].n * (double)g[i].k * g[i].rows;
+    return sum;
 }
 
 double weft_cost_block_flops(const weft_arch *a, weft_pass pass, double tokens, int tp)

@@ -15,21 +15,37 @@ static int same_shape(const wf_stage_shape *a, const wf_stage_shape *b)
            a->has_embed == b->has_embed && a->has_head == b->has_head;
 }
 
+/* The sort of a stage, priced; the last place is taken over and over by those that find
+ * no place of their own. */
+static int sort_of(wf_line *x, const wf_stage_shape *s, int *kept)
+{
+    int i = 0;
+    while (i < x->n_sorts && !same_shape(&x->sort[i].shape, s))
+        i++;
+    *kept = i < WF_SORTS - 1;
+    if (i < x->n_sorts && *kept) return i;
+    if (!*kept) i = WF_SORTS - 1;
+    if (*kept) x->n_sorts = i + 1;
+    x->sort[i].shape = *s;
+    wf_stage_price(&x->p, x->price, s, &x->sort[i].cost);
+    x->sort[i].params = wf_stage_params(&x->p, s);
+    return i;
+}
+
+static int price_stage(wf_line *x, const wf_stage_shape *s, int64_t stage)
+{
+    int kept, i = sort_of(x, s, &kept);
+    x->sort_of[stage] = (unsigned char)(kept ? i : WF_SORTS);
+    return i;
+}
+
 const weft_stage_cost *wf_line_stage(wf_line *x, int64_t stage, wf_params *params)
 {
-    wf_stage_shape s;
-    wf_stage_shape_get(&x->p, stage, &s);
-    int i = 0;
-    while (i < x->n_sorts && !same_shape(&x->sort[i].shape, &s))
-        i++;
-    if (i == x->n_sorts) {
-        if (i == WF_SORTS)
-            i = WF_SORTS - 1; /* price again rather than keep */
-        else
-            x->n_sorts++;
-        x->sort[i].shape = s;
-        wf_stage_price(&x->p, &x->price, &s, &x->sort[i].cost);
-        x->sort[i].params = wf_stage_params(&x->p, &s);
+    int i = x->sort_of[stage];
+    if (i == WF_SORTS) {
+        wf_stage_shape s;
+        wf_stage_shape_get(&x->p, stage, &s);
+        i = price_stage(x, &s, stage);
     }
     if (params) *params = x->sort[i].params;
     return &x->sort[i].cost;
@@ -43,7 +59,33 @@ static double backward_s(const wf_line *x, const weft_stage_cost *c)
     return input + c->r.total;
 }
 
-weft_status wf_line_make(const weft_cost_model *q, const weft_layout *l, wf_line *x)
+/* Between the two neighbours that are nearest: no hop of the pipeline takes less. */
+static double least_hop_s(const wf_place *p)
+{
+    if (p->l->pp == 1) return 0;
+    return wf_coll_s(p, WEFT_COLL_P2P, wf_p2p_bytes(p), WEFT_PP, 2) +
+           wf_p2p_gather_s(p);
+}
+
+static void lay_out(wf_line *x)
+{
+    double head = 0, tail = 0, hop = least_hop_s(&x->p);
+    wf_stage_walk walk;
+
+    wf_stage_walk_start(&x->p, &walk);
+    for (int64_t s = 0; s < x->p.stages; s++) {
+        wf_stage_shape shape;
+        wf_stage_walk_next(&walk, &shape);
+        const weft_stage_cost *c = &x->sort[price_stage(x, &shape, s)].cost;
+        x->head[s] = head;
+        x->tail[s] = tail;
+        head += c->f.total + hop;
+        tail += backward_s(x, c) + hop;
+    }
+}
+
+weft_status wf_line_make(const weft_cost_model *q, const weft_layout *l,
+                         wf_prices *cache, wf_line *x)
 {
     WF_TRY(wf_place_make(q, l, &x->p));
     WF_TRY(weft_layout_shape(l, &x->shape));
@@ -57,15 +99,9 @@ weft_status wf_line_make(const weft_cost_model *q, const weft_layout *l, wf_line
                        "%lld stages (--pp %d * --vpp %d): %d are the most "
                        "that can be priced",
                        (long long)x->p.stages, l->pp, l->vpp, WF_MAX_STAGES);
-    wf_price(&x->p, &x->price);
-    double head = 0, tail = 0, hop = wf_p2p_s(&x->p);
-    for (int64_t s = 0; s < x->p.stages; s++) {
-        const weft_stage_cost *c = wf_line_stage(x, s, NULL);
-        x->head[s] = head;
-        x->tail[s] = tail;
-        head += c->f.total + (x->p.l->pp > 1 ? hop : 0);
-        tail += backward_s(x, c) + (x->p.l->pp > 1 ? hop : 0);
-    }
+    x->price = cache ? wf_prices_get(cache, &x->p) : &x->own;
+    if (!cache) wf_price(&x->p, &x->own);
+    lay_out(x);
     return WEFT_OK;
 }
 
@@ -147,7 +183,7 @@ void weft_cost_memory(const weft_cost_model *q, const weft_layout *l, int rank,
     int exact;
 
     memset(out, 0, sizeof *out);
-    if (wf_line_make(q, l, &x) != WEFT_OK) return;
+    if (wf_line_make(q, l, NULL, &x) != WEFT_OK) return;
     wf_line_rank(&x, rank, &r);
     if (in_flight < 0) {
         wf_line_memory(&x, rank, &r, out, &exact);

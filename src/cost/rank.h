@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WF_COST_RANK_H
 #define WF_COST_RANK_H
-#include "cost/cost.h"
+#include "cost/prices.h"
 
 enum { WF_MAX_STAGES = 4096, WF_SORTS = 8 };
 
@@ -9,7 +9,8 @@ enum { WF_MAX_STAGES = 4096, WF_SORTS = 8 };
  * stack; only the first `stages` of head and tail are ever touched. */
 typedef struct wf_line {
     wf_place p;
-    wf_priced price;
+    const wf_priced *price;
+    wf_priced own; /* where the price stands without a cache */
     weft_schedule shape;
     const weft_schedule_kind *kind;
     int splits; /* the kind has I and W in place of B */
@@ -19,12 +20,14 @@ typedef struct wf_line {
         weft_stage_cost cost;
         wf_params params;
     } sort[WF_SORTS];
+    unsigned char sort_of[WF_MAX_STAGES]; /* WF_SORTS: of none that is kept      */
     double head[WF_MAX_STAGES]; /* before the first F of a stage can start      */
     double tail[WF_MAX_STAGES]; /* after its last B (or I) until the step's end */
 } wf_line;
 
+/* cache may be NULL. */
 weft_status wf_line_make(const weft_cost_model *q, const weft_layout *l,
-                         wf_line *x) WEFT_MUST_CHECK;
+                         wf_prices *cache, wf_line *x) WEFT_MUST_CHECK;
 /* Valid until the next call. */
 const weft_stage_cost *wf_line_stage(wf_line *x, int64_t stage, wf_params *params);
 void wf_line_rank(wf_line *x, int rank, wf_rank *out);

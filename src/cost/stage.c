@@ -3,6 +3,16 @@
 
 #include <string.h>
 
+static double flops_of_a_token(const wf_place *p)
+{
+    weft_flops_rule rule = {1, WEFT_RECOMPUTE_NONE};
+    weft_flops flops;
+
+    if (p->q->options.params > 0) return 6 * p->q->options.params;
+    weft_arch_flops(&p->q->arch, p->l->seq, rule, &flops);
+    return flops.total;
+}
+
 void wf_price(const wf_place *p, wf_priced *out)
 {
     memset(out, 0, sizeof *out);
@@ -11,26 +21,61 @@ void wf_price(const wf_place *p, wf_priced *out)
         if (d->kind[kind].n_gemms) wf_layer_price(p, kind, &out->layer[kind]);
     wf_ends_price(p, out);
     wf_activations_price(p, out);
+    out->flops = flops_of_a_token(p);
+}
+
+/* With first, count and recompute set. */
+static void fill_shape(const wf_place *p, int64_t stage, wf_stage_shape *s)
+{
+    const weft_arch *a = &p->q->arch;
+
+    if (a->experts)
+        s->moe = weft_arch_moe_layers_before(a, s->first + s->count) -
+                 weft_arch_moe_layers_before(a, s->first);
+    s->has_embed = stage == 0;
+    s->has_head = stage == p->stages - 1;
 }
 
 void wf_stage_shape_get(const wf_place *p, int64_t stage, wf_stage_shape *out)
 {
-    const weft_arch *a = &p->q->arch;
     wf_stage_shape s = {0};
 
-    if (!strcmp(p->l->stage_layers,
-                "even")) { /* the usual case, without reading text */
-        s.count = a->layers / p->stages;
-        s.first = stage * s.count;
-    } else {
-        weft_layout_stage_layers(p->l, a, (int)stage, &s.first, &s.count);
-    }
-    if (a->experts)
-        s.moe = weft_arch_moe_layers_before(a, s.first + s.count) -
-                weft_arch_moe_layers_before(a, s.first);
-    s.has_embed = stage == 0;
-    s.has_head = stage == p->stages - 1;
+    weft_layout_stage_layers(p->l, &p->q->arch, (int)stage, &s.first, &s.count);
     s.recompute = weft_layout_recompute(p->l, (int)stage);
+    fill_shape(p, stage, &s);
+    *out = s;
+}
+
+void wf_stage_walk_start(const wf_place *p, wf_stage_walk *w)
+{
+    const char *text = p->l->stage_layers;
+
+    w->p = p;
+    w->stage = w->first = 0;
+    w->n = 0;
+    w->even = !strcmp(text, "even");
+    w->one_recompute = !strpbrk(p->l->recompute, ",*");
+    w->recompute = weft_layout_recompute(p->l, 0);
+    if (!w->even && strcmp(text, "balanced") &&
+        weft_stages_read(text, 4096, &w->n, w->count) != WEFT_OK)
+        w->n = 0;
+}
+
+void wf_stage_walk_next(wf_stage_walk *w, wf_stage_shape *out)
+{
+    const weft_arch *a = &w->p->q->arch;
+    int64_t stage = w->stage++;
+    wf_stage_shape s = {.first = w->first, .recompute = w->recompute};
+
+    if (w->even)
+        s.count = a->layers / w->p->stages;
+    else if (stage < w->n)
+        s.count = w->count[stage];
+    else
+        weft_layout_stage_layers(w->p->l, a, (int)stage, &s.first, &s.count);
+    if (!w->one_recompute) s.recompute = weft_layout_recompute(w->p->l, (int)stage);
+    w->first = s.first + s.count;
+    fill_shape(w->p, stage, &s);
     *out = s;
 }
 

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "cost/prices.h"
+
+#include <string.h>
+
+static wf_price_key key_of(const wf_place *p)
+{
+    const weft_layout *l = p->l;
+    wf_price_key k;
+    memset(&k, 0, sizeof k); /* compared as bytes */
+    k.micro_batch = l->micro_batch;
+    k.seq = l->seq;
+    k.vocab_multiple = l->vocab_multiple;
+    k.stride_tp = p->stride[WEFT_TP];
+    k.stride_cp = p->stride[WEFT_CP];
+    k.stride_ep = p->stride[WEFT_EP];
+    k.tp = l->tp;
+    k.cp = l->cp;
+    k.ep = l->ep;
+    k.sp = l->sp;
+    k.cp_comm = l->cp_comm[0];
+    return k;
+}
+
+static unsigned slot_of(const wf_price_key *k)
+{
+    uint64_t word[sizeof *k / sizeof(uint64_t)], h = 0;
+    memcpy(word, k, sizeof word);
+    for (size_t i = 0; i < sizeof word / sizeof *word; i++)
+        h = (h ^ word[i]) * 0x9e3779b97f4a7c15u;
+    return (unsigned)(h >> 32) % WF_PRICES;
+}
+
+const wf_priced *wf_prices_get(wf_prices *cache, const wf_place *p)
+{
+    wf_price_key k = key_of(p);
+    unsigned at = slot_of(&k);
+
+    if (!cache->entry[at].filled || memcmp(&cache->entry[at].key, &k, sizeof k)) {
+        wf_price(p, &cache->entry[at].price);
+        cache->entry[at].key = k;
+        cache->entry[at].filled = 1;
+    }
+    return &cache->entry[at].price;
+}

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WF_COST_PRICES_H
+#define WF_COST_PRICES_H
+#include "cost/cost.h"
+
+/* All that wf_price() reads of a layout: places of one model with equal keys have equal
+ * prices, whatever their pp, dp, schedule, ZeRO stage and recompute. */
+typedef struct wf_price_key {
+    int64_t micro_batch, seq, vocab_multiple;
+    int64_t stride_tp, stride_cp, stride_ep;
+    int32_t tp, cp, ep, sp;
+    int64_t cp_comm; /* its first letter */
+} wf_price_key;
+
+/* Prices of layers that the layouts of a search share; zeroed is empty. Of one model. */
+enum { WF_PRICES = 512 };
+typedef struct wf_prices {
+    struct {
+        int filled;
+        wf_price_key key;
+        wf_priced price;
+    } entry[WF_PRICES];
+} wf_prices;
+
+/* From the cache, or worked out into it. Valid until the next call. */
+const wf_priced *wf_prices_get(wf_prices *cache, const wf_place *p);
+
+/* weft_cost_evaluate() with a cache; NULL: without. */
+weft_status wf_cost_evaluate(const weft_cost_model *q, const weft_layout *l,
+                             wf_prices *cache, weft_cost *out) WEFT_MUST_CHECK;
+#endif
