@@ -8,6 +8,7 @@
 #include <weft/cost.h>
 #include <weft/draw.h>
 #include <weft/emit.h>
+#include <weft/envelope.h>
 #include <weft/layout.h>
 #include <weft/machine.h>
 #include <weft/mesh.h>

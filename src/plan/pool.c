@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/pool.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <weft/envelope.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+
+/* ---- schedules ---------------------------------------------------------------------- */
+
+weft_status wf_pool_schedule(wf_pool *pool, const weft_layout *l,
+                             const weft_schedule **out)
+{
+    int m = (int)weft_layout_n_micro(l);
+    weft_schedule_options opt = {.group = l->group};
+    wf_pooled *oldest = pool->entry;
+
+    pool->clock++;
+    for (int i = 0; i < WF_POOL_SCHEDULES; i++) {
+        wf_pooled *e = &pool->entry[i];
+        if (e->used && e->p == l->pp && e->m == m && e->v == l->vpp &&
+            e->group == l->group && !strcmp(e->kind, l->schedule)) {
+            e->used = pool->clock;
+            *out = &e->s;
+            return WEFT_OK;
+        }
+        if (e->used < oldest->used) oldest = e;
+    }
+    if (oldest->used) weft_schedule_clear(&oldest->s);
+    oldest->used = 0;
+    WF_TRY(weft_schedule_make(l->schedule, l->pp, m, l->vpp, &opt, &oldest->s));
+    snprintf(oldest->kind, sizeof oldest->kind, "%s", l->schedule);
+    oldest->p = l->pp;
+    oldest->m = m;
+    oldest->v = l->vpp;
+    oldest->group = l->group;
+    oldest->used = pool->clock;
+    *out = &oldest->s;
+    return WEFT_OK;
+}
+
+/* The counts have settled after 4 p micro-batches (tests/plan/pool.c walks every kind that
+ * has no closed form). */
+static int settled(const weft_layout *l)
+{
+    int64_t m = weft_layout_n_micro(l), enough = 4 * (int64_t)l->pp;
+    return (int)(m < enough ? m : enough);
+}
+
+static weft_status count(const weft_layout *l, int m, wf_peaks *out)
+{
+    weft_schedule_options opt = {.group = l->group};
+    weft_schedule_report report;
+    weft_schedule s;
+
+    WF_TRY(weft_schedule_make(l->schedule, l->pp, m, l->vpp, &opt, &s));
+    weft_status st = weft_schedule_check(&s, 0, &report);
+    weft_schedule_clear(&s);
+    WF_TRY(st);
+    out->until_b = report.peak_in_flight; /* ours now, and freed as its own are */
+    out->until_w = report.peak_in_flight_w;
+    return WEFT_OK;
+}
+
+static void drop(wf_peaks *e)
+{
+    weft_schedule_report report = {.peak_in_flight = e->until_b,
+                                   .peak_in_flight_w = e->until_w};
+    if (e->used) weft_schedule_report_clear(&report);
+    *e = (wf_peaks){.used = 0};
+}
+
+weft_status wf_pool_peaks(wf_pool *pool, const weft_layout *l, const wf_peaks **out)
+{
+    int m = settled(l);
+    wf_peaks *oldest = pool->peaks;
+
+    pool->clock++;
+    for (int i = 0; i < WF_POOL_PEAKS; i++) {
+        wf_peaks *e = &pool->peaks[i];
+        if (e->used && e->p == l->pp && e->m == m && e->v == l->vpp &&
+            !strcmp(e->kind, l->schedule)) {
+            e->used = pool->clock;
+            *out = e;
+            return WEFT_OK;
+        }
+        if (e->used < oldest->used) oldest = e;
+    }
+    drop(oldest);
+    WF_TRY(count(l, m, oldest));
+    snprintf(oldest->kind, sizeof oldest->kind, "%s", l->schedule);
+    oldest->p = l->pp;
+    oldest->m = m;
+    oldest->v = l->vpp;
+    oldest->used = pool->clock;
+    *out = oldest;
+    return WEFT_OK;
+}
+
+void wf_pool_clear(wf_pool *pool)
+{
+    for (int i = 0; i < WF_POOL_SCHEDULES; i++)
+        if (pool->entry[i].used) weft_schedule_clear(&pool->entry[i].s);
+    for (int i = 0; i < WF_POOL_PEAKS; i++)
+        drop(&pool->peaks[i]);
+    wf_free(pool->dur);
+    memset(pool, 0, sizeof *pool);
+}
+
+/* ---- prices ------------------------------------------------------------------------- */
+
+static weft_status envelope(const weft_cost_model *q, const weft_layout *l,
+                            weft_cost *out)
+{
+    weft_envelope e;
+    WF_TRY(weft_envelope_make(q, l, &e));
+    weft_envelope_cost(q, l, &e, out);
+    return WEFT_OK;
+}
+
+weft_status wf_price(wf_pool *pool, const weft_cost_model *q, const weft_layout *l,
+                     weft_cost *out)
+{
+    const wf_peaks *peaks;
+
+    if (q->options.achieved_flops_per_s > 0) return envelope(q, l, out);
+    WF_TRY(weft_cost_evaluate(q, l, out));
+    if (out->exact_peak) return WEFT_OK;
+    WF_TRY(wf_pool_peaks(pool, l, &peaks));
+    out->memory.total = -1;
+    for (int r = 0; r < l->pp; r++) {
+        weft_memory m;
+        weft_cost_memory(q, l, r, peaks->until_b[r], peaks->until_w[r], &m);
+        if (m.total > out->memory.total) out->memory = m;
+    }
+    out->fits = out->memory.total <= q->machine.memory_bytes;
+    out->exact_peak = 1;
+    return WEFT_OK;
+}
+
+weft_status wf_simulate_step(wf_pool *pool, const weft_cost_model *q,
+                             const weft_layout *l, weft_cost *io)
+{
+    const weft_schedule *s;
+    weft_link_tier tier[WEFT_MAX_TIERS];
+    weft_costs costs;
+    weft_eval e;
+
+    if (q->options.achieved_flops_per_s > 0) return WEFT_OK; /* exact as it is */
+    WF_TRY(wf_pool_schedule(pool, l, &s));
+    WF_TRY(wf_grow(&pool->dur, &pool->cap, (int64_t)s->p * s->v * WEFT_OP_N_COMPUTE,
+                   sizeof *pool->dur));
+    weft_cost_durations(q, l, s, pool->dur, tier, &costs);
+    WF_TRY(weft_schedule_eval(s, &costs, NULL, NULL, &e));
+    weft_cost_with_makespan(q, l, e.makespan, io);
+    weft_eval_clear(&e);
+    return WEFT_OK;
+}
+
+weft_status weft_plan_price(const weft_cost_model *q, const weft_layout *l,
+                            weft_cost *out)
+{
+    wf_pool *pool;
+    WF_TRY(WF_ALLOC(1, &pool));
+    weft_status st = wf_price(pool, q, l, out);
+    if (st == WEFT_OK) st = wf_simulate_step(pool, q, l, out);
+    wf_pool_clear(pool);
+    wf_free(pool);
+    return st;
+}

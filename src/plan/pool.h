@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WF_PLAN_POOL_H
+#define WF_PLAN_POOL_H
+#include <weft/plan.h>
+
+/* Schedules that were made, and room for their durations: a search simulates the same order
+ * with many costs. */
+enum { WF_POOL_SCHEDULES = 48, WF_POOL_PEAKS = 256 };
+
+typedef struct wf_pooled {
+    char kind[16];
+    int p, m, v, group;
+    int64_t used; /* 0: empty */
+    weft_schedule s;
+} wf_pooled;
+
+/* In-flight counts of every rank. */
+typedef struct wf_peaks {
+    char kind[16];
+    int p, m, v;
+    int64_t used;
+    int64_t *until_b, *until_w; /* [p] */
+} wf_peaks;
+
+typedef struct wf_pool {
+    int64_t clock, cap;
+    double *dur;
+    wf_pooled entry[WF_POOL_SCHEDULES];
+    wf_peaks peaks[WF_POOL_PEAKS];
+} wf_pool;
+
+/* The schedule of a layout; valid until the next call. */
+weft_status wf_pool_schedule(wf_pool *pool, const weft_layout *l,
+                             const weft_schedule **out) WEFT_MUST_CHECK;
+/* Its counts, of kinds that have no closed form for them. */
+weft_status wf_pool_peaks(wf_pool *pool, const weft_layout *l,
+                          const wf_peaks **out) WEFT_MUST_CHECK;
+void wf_pool_clear(wf_pool *pool);
+
+/* weft_cost_evaluate() with in-flight counts that are exact. */
+weft_status wf_price(wf_pool *pool, const weft_cost_model *q, const weft_layout *l,
+                     weft_cost *out) WEFT_MUST_CHECK;
+/* From what wf_price() gave to the simulated step. */
+weft_status wf_simulate_step(wf_pool *pool, const weft_cost_model *q,
+                             const weft_layout *l, weft_cost *io) WEFT_MUST_CHECK;
+#endif

@@ -1,0 +1,397 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "plan/space.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "layout/rule.h"
+#include "layout/split.h"
+#include "schedule/kind.h"
+
+int wf_is_fixed(const wf_space *s, weft_dim dim)
+{
+    return s->o->fixed >> dim & 1;
+}
+
+int wf_first_broken(const weft_layout *l, const weft_arch *a)
+{
+    int low = 0, high = weft_layout_rule_count() - 1;
+
+    if (wf_rules_hold(l, a, -1)) return -1;
+    while (low < high) { /* rules hold up to the first that does not */
+        int middle = (low + high) / 2;
+        if (wf_rules_hold(l, a, middle))
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static int is_legal(wf_space *s, const weft_layout *l)
+{
+    int rule = wf_first_broken(l, &s->q->arch);
+    if (rule >= 0) s->rejected[rule]++;
+    return rule < 0;
+}
+
+/* ---- degrees ------------------------------------------------------------------------ */
+
+typedef struct degree_list {
+    wf_space *s;
+    int64_t n, cap;
+    wf_degrees *d;
+} degree_list;
+
+/* A layout of these degrees that breaks no other rule than theirs: one layer a stage is
+ * not asked for, nor a batch. */
+static weft_layout probe(const wf_space *s, const wf_degrees *d)
+{
+    weft_layout l = s->o->given;
+    l.tp = d->tp;
+    l.cp = d->cp;
+    l.dp = d->dp;
+    l.ep = d->ep;
+    l.pp = l.vpp = l.replicate = 1;
+    l.zero = l.sp = l.group = 0;
+    l.micro_batch = 1;
+    if (!wf_is_fixed(s, WEFT_DIM_CP_COMM))
+        snprintf(l.cp_comm, sizeof l.cp_comm, "allgather");
+    snprintf(l.schedule, sizeof l.schedule, "1f1b");
+    snprintf(l.recompute, sizeof l.recompute, "none");
+    snprintf(l.stage_layers, sizeof l.stage_layers, "even");
+    snprintf(l.order, sizeof l.order, "tp,cp,pp,dp");
+    return l;
+}
+
+static int allowed(const wf_space *s, weft_dim dim, int given, int value)
+{
+    return !wf_is_fixed(s, dim) || given == value;
+}
+
+static weft_status add_degrees(degree_list *x, const wf_degrees *d)
+{
+    wf_degrees now = *d;
+    const weft_arch *a = &x->s->q->arch;
+    int64_t most = a->experts > 1 ? a->experts : 1;
+
+    for (now.ep = 1; now.ep <= most && now.ep <= now.dp; now.ep++) {
+        if (now.dp % now.ep || most % now.ep) continue;
+        if (!allowed(x->s, WEFT_DIM_EP, x->s->o->given.ep, now.ep)) continue;
+        weft_layout l = probe(x->s, &now);
+        if (!is_legal(x->s, &l)) continue;
+        WF_TRY(wf_grow(&x->d, &x->cap, x->n + 1, sizeof *x->d));
+        x->d[x->n++] = now;
+    }
+    return WEFT_OK;
+}
+
+static weft_status all_pp(degree_list *x, int tp, int cp, int left)
+{
+    const weft_layout *g = &x->s->o->given;
+    for (int pp = 1; pp <= left; pp++) {
+        if (left % pp || pp > x->s->q->arch.layers) continue;
+        wf_degrees d = {tp, cp, pp, left / pp, 1};
+        if (!allowed(x->s, WEFT_DIM_PP, g->pp, pp)) continue;
+        if (!allowed(x->s, WEFT_DIM_DP, g->dp, d.dp)) continue;
+        WF_TRY(add_degrees(x, &d));
+    }
+    return WEFT_OK;
+}
+
+static weft_status all_cp(degree_list *x, int tp, int left)
+{
+    for (int cp = 1; cp <= left; cp++) {
+        if (left % cp || !allowed(x->s, WEFT_DIM_CP, x->s->o->given.cp, cp)) continue;
+        wf_degrees d = {tp, cp, 1, 1, 1};
+        weft_layout l = probe(x->s, &d);
+        if (is_legal(x->s, &l)) WF_TRY(all_pp(x, tp, cp, left / cp));
+    }
+    return WEFT_OK;
+}
+
+weft_status wf_space_degrees(wf_space *s, wf_degrees **out, int64_t *n)
+{
+    degree_list x = {.s = s};
+    int world = weft_machine_ranks(&s->q->machine);
+    weft_status st = WEFT_OK;
+
+    for (int tp = 1; tp <= world && st == WEFT_OK; tp++) {
+        if (world % tp || !allowed(s, WEFT_DIM_TP, s->o->given.tp, tp)) continue;
+        wf_degrees d = {tp, 1, 1, 1, 1};
+        weft_layout l = probe(s, &d);
+        if (is_legal(s, &l)) st = all_cp(&x, tp, world / tp);
+    }
+    if (st != WEFT_OK) {
+        wf_free(x.d);
+        return st;
+    }
+    *out = x.d;
+    *n = x.n;
+    return WEFT_OK;
+}
+
+/* ---- orders ------------------------------------------------------------------------- */
+
+static void write_order(const int *axis, char out[24])
+{
+    int n = 0;
+    for (int i = 0; i < 4; i++)
+        n += snprintf(out + n, 24 - (size_t)n, "%s%s", i ? "," : "",
+                      weft_axis_name(axis[i]));
+}
+
+/* Orders of axis[at .. 3]. Axes of one rank stay where they are: their place means
+ * nothing. */
+static int permute(int *axis, const int *moves, int at, int n, char order[][24])
+{
+    while (at < 4 && !moves[at])
+        at++;
+    if (at >= 4) {
+        write_order(axis, order[n]);
+        return n + 1;
+    }
+    for (int i = at; i < 4; i++) {
+        if (!moves[i]) continue;
+        int x = axis[i];
+        axis[i] = axis[at];
+        axis[at] = x;
+        n = permute(axis, moves, at + 1, n, order);
+        axis[at] = axis[i];
+        axis[i] = x;
+    }
+    return n;
+}
+
+int wf_space_orders(const wf_space *s, const wf_degrees *d, char order[][24])
+{
+    int axis[4] = {WEFT_TP, WEFT_CP, WEFT_PP, WEFT_DP};
+    const int moves[4] = {d->tp > 1, d->cp > 1, d->pp > 1, d->dp > 1};
+
+    if (wf_is_fixed(s, WEFT_DIM_ORDER)) {
+        memcpy(order[0], s->o->given.order, 24);
+        return 1;
+    }
+    return permute(axis, moves, 0, 0, order);
+}
+
+/* ---- nodes -------------------------------------------------------------------------- */
+
+typedef struct walk {
+    wf_space *s;
+    const wf_degrees *d;
+    wf_visit_node *visit;
+    void *ctx;
+    weft_layout l;
+    int n_micros;
+    int64_t micro[WF_MOST_MICROS]; /* ascending */
+} walk;
+
+static void list_micros(walk *w)
+{
+    const wf_space *s = w->s;
+    int64_t share = s->o->given.global_batch / w->d->dp;
+
+    w->n_micros = 0;
+    if (wf_is_fixed(s, WEFT_DIM_MICRO_BATCH)) {
+        w->micro[w->n_micros++] = s->o->given.micro_batch;
+        return;
+    }
+    for (int64_t b = 1; b <= share && w->n_micros < WF_MOST_MICROS; b++)
+        if (share % b == 0) w->micro[w->n_micros++] = b;
+}
+
+static weft_status visit_micros(walk *w)
+{
+    for (int i = 0; i < w->n_micros; i++) {
+        w->l.micro_batch = w->micro[i];
+        if (is_legal(w->s, &w->l)) WF_TRY(w->visit(w->ctx, &w->l));
+    }
+    return WEFT_OK;
+}
+
+/* Do the counts that a balanced split came to say what "even" says? */
+static int is_even(const weft_layout *l, const weft_arch *a)
+{
+    int64_t stages = wf_layout_stages(l);
+    return a->layers % stages == 0 && (stages == 1 || !strchr(l->stage_layers, ','));
+}
+
+/* Even where the layers divide; balanced where that is another split. */
+static weft_status visit_splits(walk *w)
+{
+    static const char *const split[] = {"even", "balanced"};
+    const weft_arch *a = &w->s->q->arch;
+
+    if (wf_is_fixed(w->s, WEFT_DIM_STAGE_LAYERS)) return visit_micros(w);
+    for (int i = 0; i < 2; i++) {
+        snprintf(w->l.stage_layers, sizeof w->l.stage_layers, "%s", split[i]);
+        if (!wf_rules_hold(&w->l, a, wf_rule_index("pp-layers"))) continue;
+        if (i == 1 && w->l.pp * w->l.vpp == 1) continue;
+        weft_layout_settle_stages(&w->l, a);
+        if (i == 1 && is_even(&w->l, a)) continue;
+        WF_TRY(visit_micros(w));
+    }
+    return WEFT_OK;
+}
+
+static int most_chunks(const walk *w)
+{
+    int64_t n = w->s->q->arch.layers / w->d->pp;
+    /* two pipelines in opposite directions hold each stage twice */
+    return n > 127 ? 255 : 2 * (int)n < 2 ? 2 : 2 * (int)n;
+}
+
+static weft_status visit_chunks(walk *w)
+{
+    int rule = wf_rule_index("vpp-schedule"), stages = wf_rule_index("pp-layers");
+    int fixed = wf_is_fixed(w->s, WEFT_DIM_VPP);
+    int last = w->d->pp == 1 ? 1 : most_chunks(w);
+
+    for (int v = 1; v <= last || fixed; v++) {
+        if (fixed) v = w->s->o->given.vpp;
+        w->l.vpp = v;
+        w->l.micro_batch = 1;
+        snprintf(w->l.stage_layers, sizeof w->l.stage_layers, "balanced");
+        int fits = wf_rules_hold(&w->l, &w->s->q->arch, stages) &&
+                   wf_rules_hold(&w->l, &w->s->q->arch, rule);
+        memcpy(w->l.stage_layers, w->s->o->given.stage_layers,
+               sizeof w->l.stage_layers);
+        if (fits) WF_TRY(visit_splits(w));
+        if (fixed) break;
+    }
+    return WEFT_OK;
+}
+
+/* Kinds whose order is written out, that train, and whose weights change between steps.
+ * With one stage all are alike; 1f1b holds least. */
+static int is_searched(const wf_space *s, const weft_schedule_kind *k, int pp)
+{
+    const char *name = weft_schedule_kind_name(k);
+    if (wf_is_fixed(s, WEFT_DIM_SCHEDULE)) return !strcmp(name, s->o->given.schedule);
+    if (pp == 1) return !strcmp(name, "1f1b");
+    return weft_schedule_kind_trains(k) && !weft_schedule_kind_asynchronous(k) &&
+           !k->searched;
+}
+
+weft_status wf_space_nodes(wf_space *s, const wf_degrees *d, wf_visit_node *visit,
+                           void *ctx)
+{
+    walk w = {.s = s, .d = d, .visit = visit, .ctx = ctx, .l = s->o->given};
+    char order[WF_MOST_ORDERS][24];
+
+    wf_space_orders(s, d, order);
+    weft_layout probed = probe(s, d);
+    memcpy(w.l.order, order[0], sizeof order[0]);
+    memcpy(w.l.cp_comm, probed.cp_comm, sizeof probed.cp_comm);
+    w.l.tp = d->tp;
+    w.l.cp = d->cp;
+    w.l.pp = d->pp;
+    w.l.dp = d->dp;
+    w.l.ep = d->ep;
+    w.l.zero = w.l.sp = 0;
+    snprintf(w.l.recompute, sizeof w.l.recompute, "none");
+    w.l.replicate = 1;
+    list_micros(&w);
+    for (int i = 0; i < weft_schedule_kind_count(); i++) {
+        const weft_schedule_kind *k = weft_schedule_kind_at(i);
+        if (!is_searched(s, k, d->pp)) continue;
+        snprintf(w.l.schedule, sizeof w.l.schedule, "%s", weft_schedule_kind_name(k));
+        WF_TRY(visit_chunks(&w));
+    }
+    return WEFT_OK;
+}
+
+/* ---- variants ----------------------------------------------------------------------- */
+
+static const char *const recomputes[] = {"none", "selective", "full"};
+static const char *const cp_comms[] = {"ring", "allgather", "ulysses"};
+
+static int add_recomputes(const wf_space *s, wf_variant at, wf_variant *v)
+{
+    if (wf_is_fixed(s, WEFT_DIM_RECOMPUTE)) {
+        at.recompute = s->o->given.recompute;
+        at.rank = 3;
+        for (int i = 0; i < 3; i++)
+            if (!strcmp(at.recompute, recomputes[i])) at.rank = i;
+        v[0] = at;
+        return 1;
+    }
+    for (int i = 0; i < 3; i++) {
+        at.recompute = recomputes[i];
+        at.rank = i;
+        v[i] = at;
+    }
+    return 3;
+}
+
+static int add_zeros(const wf_space *s, const weft_layout *node, wf_variant at,
+                     wf_variant *v)
+{
+    int n = 0, fixed = wf_is_fixed(s, WEFT_DIM_ZERO);
+    int last = node->dp > 1 || fixed ? 3 : 0; /* one replica shards nothing */
+
+    for (int z = 0; z <= last; z++) {
+        if (fixed && z != s->o->given.zero) continue;
+        at.zero = z;
+        at.replicate = z > 0 ? s->o->given.replicate : 1;
+        n += add_recomputes(s, at, v + n);
+    }
+    return n;
+}
+
+int wf_space_variants(const wf_space *s, const weft_layout *node,
+                      wf_variant v[WF_MOST_VARIANTS])
+{
+    int n = 0;
+
+    for (int sp = 0; sp < 2; sp++)
+        for (int c = 0; c < 3; c++) {
+            weft_layout l = *node;
+            wf_variant at = {.sp = sp, .cp_comm = cp_comms[c]};
+            if (wf_is_fixed(s, WEFT_DIM_SP) ? s->o->given.sp != sp : sp && l.tp == 1)
+                continue;
+            if (wf_is_fixed(s, WEFT_DIM_CP_COMM)
+                    ? strcmp(s->o->given.cp_comm, cp_comms[c])
+                    : l.cp == 1 && c > 0)
+                continue;
+            l.sp = sp;
+            snprintf(l.cp_comm, sizeof l.cp_comm, "%s", cp_comms[c]);
+            if (wf_rules_hold(&l, &s->q->arch, -1)) n += add_zeros(s, node, at, v + n);
+        }
+    return n;
+}
+
+void wf_variant_apply(const wf_variant *v, weft_layout *l)
+{
+    l->zero = v->zero;
+    l->replicate = v->replicate;
+    l->sp = v->sp;
+    snprintf(l->recompute, sizeof l->recompute, "%s", v->recompute);
+    snprintf(l->cp_comm, sizeof l->cp_comm, "%s", v->cp_comm);
+}
+
+/* ---- what was given up -------------------------------------------------------------- */
+
+static int most_first(const void *a, const void *b)
+{
+    const weft_plan_rejection *x = a, *y = b;
+    if (x->count != y->count) return x->count < y->count ? 1 : -1;
+    return strcmp(x->rule, y->rule);
+}
+
+void wf_space_report(const wf_space *s, weft_plan *out)
+{
+    out->n_rejected = 0;
+    for (int i = 0; i < WEFT_PLAN_MAX_RULES; i++) {
+        if (!s->rejected[i]) continue;
+        const char *rule = i == WF_RULE_MEMORY ? "memory"
+                           : i == WF_RULE_TOOL ? "tool"
+                                               : weft_layout_rule_name(i);
+        out->rejected[out->n_rejected++] = (weft_plan_rejection){rule, s->rejected[i]};
+    }
+    qsort(out->rejected, (size_t)out->n_rejected, sizeof *out->rejected, most_first);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef WF_PLAN_SPACE_H
+#define WF_PLAN_SPACE_H
+#include <weft/plan.h>
+
+/* One set of degrees. */
+typedef struct wf_degrees {
+    int32_t tp, cp, pp, dp, ep;
+} wf_degrees;
+
+enum { WF_MOST_ORDERS = 24, WF_MOST_MICROS = 256, WF_RULE_MEMORY = 40, WF_RULE_TOOL };
+
+/* The space of a search: what may vary, and what was given up for which rule. */
+typedef struct wf_space {
+    const weft_cost_model *q;
+    const weft_plan_options *o;
+    int64_t rejected[WEFT_PLAN_MAX_RULES]; /* by rule index, WF_RULE_MEMORY, _TOOL */
+} wf_space;
+
+int wf_is_fixed(const wf_space *s, weft_dim dim);
+
+/* Degrees whose product is the machine, legal for the model as far as degrees go. Returns
+ * how many were written to *out (to be freed). */
+weft_status wf_space_degrees(wf_space *s, wf_degrees **out, int64_t *n) WEFT_MUST_CHECK;
+
+/* Orders of the axes that have more than one rank, all different. */
+int wf_space_orders(const wf_space *s, const wf_degrees *d, char order[][24]);
+
+/* Everything of a layout but ZeRO, sequence parallelism, recompute, the algorithm of cp and
+ * the order, which stand at 0, off, none, a legal one and the first order. It is legal. */
+typedef weft_status wf_visit_node(void *ctx, const weft_layout *l);
+weft_status wf_space_nodes(wf_space *s, const wf_degrees *d, wf_visit_node *visit,
+                           void *ctx) WEFT_MUST_CHECK;
+
+/* What varies in a node, apart from the order. */
+typedef struct wf_variant {
+    int32_t zero, replicate, sp;
+    const char *recompute, *cp_comm;
+    int rank; /* of recompute: 0 none, 1 selective, 2 full; 3 a list */
+} wf_variant;
+enum { WF_MOST_VARIANTS = 96 };
+/* Legal ones, by sp and cp_comm; within those zero ascending, then recompute. */
+int wf_space_variants(const wf_space *s, const weft_layout *node,
+                      wf_variant v[WF_MOST_VARIANTS]);
+void wf_variant_apply(const wf_variant *v, weft_layout *l);
+
+/* Index of the first rule of the table that a layout breaks; -1: none. */
+int wf_first_broken(const weft_layout *l, const weft_arch *a);
+void wf_space_report(const wf_space *s, weft_plan *out);
+#endif
