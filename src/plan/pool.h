@@ -3,8 +3,10 @@
 #define WF_PLAN_POOL_H
 #include <weft/plan.h>
 
-/* Schedules that were made, and room for their durations: a search simulates the same order
- * with many costs. */
+#include "cost/prices.h"
+
+/* What layouts of one search share: schedules that were made, room for their durations,
+ * prices of layers. Of one model and machine. */
 enum { WF_POOL_SCHEDULES = 48, WF_POOL_PEAKS = 256 };
 
 typedef struct wf_pooled {
@@ -23,6 +25,7 @@ typedef struct wf_peaks {
 } wf_peaks;
 
 typedef struct wf_pool {
+    wf_prices prices;
     int64_t clock, cap;
     double *dur;
     wf_pooled entry[WF_POOL_SCHEDULES];
@@ -38,9 +41,9 @@ weft_status wf_pool_peaks(wf_pool *pool, const weft_layout *l,
 void wf_pool_clear(wf_pool *pool);
 
 /* weft_cost_evaluate() with in-flight counts that are exact. */
-weft_status wf_price(wf_pool *pool, const weft_cost_model *q, const weft_layout *l,
+weft_status wf_value(wf_pool *pool, const weft_cost_model *q, const weft_layout *l,
                      weft_cost *out) WEFT_MUST_CHECK;
-/* From what wf_price() gave to the simulated step. */
+/* From what wf_value() gave to the simulated step. */
 weft_status wf_simulate_step(wf_pool *pool, const weft_cost_model *q,
                              const weft_layout *l, weft_cost *io) WEFT_MUST_CHECK;
 #endif
