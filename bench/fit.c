@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fits the constants of a device family to measured runs: coordinate descent on the mean
  * absolute error of log step time over the rows of the fit half (even hash of the id) whose
- * machine is of the family, each source weighing the same. Prints what each step found and
+ * machine has one of the presets, each source weighing the same. Prints what each step found and
  * the errors of both halves; presets are changed by hand afterwards.
  *
- *     bench_fit RUNS.csv a100 gemm_efficiency gemm_half_k memory_efficiency ...
+ *     bench_fit RUNS.csv a100-40,a100-80 gemm_efficiency gemm_half_k memory_efficiency ...
  *
  * A field may be followed by =VALUE to start there; =VALUE! holds it.
  */
@@ -52,12 +52,14 @@ static char *read_file(const char *path, long *n)
     return text;
 }
 
-/* Some fields in the presets' name space: "a100" takes a100-40 and a100-80. */
+/* Is the run's preset one of "a100-40,a100-80"? */
 static int of_family(const weft_run *r, const char *family)
 {
-    size_t n = strlen(family);
-    return !*r->skip && !strncmp(r->machine.name, family, n) &&
-           (!r->machine.name[n] || r->machine.name[n] == '-');
+    size_t n = strlen(r->machine.name);
+    if (*r->skip) return 0;
+    for (const char *at = family; *at; at += strcspn(at, ","), at += *at == ',')
+        if (!strncmp(at, r->machine.name, n) && (!at[n] || at[n] == ',')) return 1;
+    return 0;
 }
 
 static void set_all(fit *q, int i, double value)
@@ -194,7 +196,7 @@ int main(int argc, char **argv)
     long n;
 
     if (argc < 3) {
-        fprintf(stderr, "usage: bench_fit RUNS.csv FAMILY FIELD[=VALUE[!]] ...\n");
+        fprintf(stderr, "usage: bench_fit RUNS.csv PRESETS FIELD[=VALUE[!]] ...\n");
         return 2;
     }
     char *text = read_file(argv[1], &n);

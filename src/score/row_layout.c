@@ -13,10 +13,12 @@ static weft_status degree(const wf_row *r, wf_column c, int32_t missing, int32_t
     return WEFT_OK;
 }
 
-/* "0" .. "3"; FSDP shards all, a distributed optimizer its state. */
-static int32_t zero_stage(const wf_row *r)
+/* "0" .. "3"; FSDP shards all, a distributed optimizer its state, which is what programs of
+ * today do where a table says nothing. */
+static int32_t zero_stage(const wf_row *r, int old)
 {
     const char *text = wf_row_text(r, WF_COL_ZERO);
+    if (!*text) return !old;
     if (text[0] >= '0' && text[0] <= '3' && !text[1]) return text[0] - '0';
     for (int i = 1; i <= 3; i++) {
         char words[] = "ZeRO-0";
@@ -128,7 +130,7 @@ weft_status wf_row_layout(const wf_row *r, weft_run *out)
     if (!l->dp) l->dp = 1;
     if (!out->arch.experts) l->ep = 1;
     WF_TRY(batch(r, out));
-    l->zero = zero_stage(r);
+    l->zero = zero_stage(r, old);
     l->sp = *wf_row_text(r, WF_COL_SP) ? wf_row_has(r, WF_COL_SP, "yes")
                                        : l->tp > 1 && !old;
     if (l->tp == 1) l->sp = 0;

@@ -42,21 +42,46 @@ static int in_group(const weft_run *r, const char *group)
     return !*r->skip && !strcmp(r->group, group);
 }
 
+/* What a planner would rather have where times are nearly the same: fewer ways of splitting
+ * the model, fewer stages, less memory. */
+static int is_simpler(const weft_run *a, const weft_run *b)
+{
+    const weft_layout *x = &a->layout, *y = &b->layout;
+    int ways_x = (x->tp > 1) + (x->cp > 1) + (x->pp > 1);
+    int ways_y = (y->tp > 1) + (y->cp > 1) + (y->pp > 1);
+    if (ways_x != ways_y) return ways_x < ways_y;
+    if (x->pp != y->pp) return x->pp < y->pp;
+    return a->predicted_bytes < b->predicted_bytes;
+}
+
+/* The choice: of the rows within WF_TIE of the fastest prediction the simplest. */
+static const weft_run *choose(const weft_runs *r, const char *group,
+                              const weft_run *fastest)
+{
+    const weft_run *best = fastest;
+    for (int64_t i = 0; i < r->n; i++) {
+        const weft_run *a = &r->run[i];
+        if (in_group(a, group) &&
+            a->predicted_s <= fastest->predicted_s * (1 + WF_TIE) &&
+            is_simpler(a, best))
+            best = a;
+    }
+    return best;
+}
+
 void weft_score_group_of(const weft_runs *r, const char *group, weft_score_group *out)
 {
-    double best = HUGE_VAL, chosen = HUGE_VAL, predicted = HUGE_VAL;
+    const weft_run *fastest = NULL;
+    double best = HUGE_VAL;
     int64_t pairs = 0, agree = 0;
 
-    out->layouts = 0;
+    *out = (weft_score_group){0, NAN, NAN, NAN};
     for (int64_t i = 0; i < r->n; i++) {
         const weft_run *a = &r->run[i];
         if (!in_group(a, group)) continue;
         out->layouts++;
         if (a->measured_s < best) best = a->measured_s;
-        if (a->predicted_s < predicted) {
-            predicted = a->predicted_s;
-            chosen = a->measured_s;
-        }
+        if (!fastest || a->predicted_s < fastest->predicted_s) fastest = a;
         for (int64_t j = 0; j < i; j++) {
             const weft_run *b = &r->run[j];
             if (!in_group(b, group) || a->measured_s == b->measured_s) continue;
@@ -65,8 +90,10 @@ void weft_score_group_of(const weft_runs *r, const char *group, weft_score_group
                 (a->measured_s < b->measured_s) == (a->predicted_s < b->predicted_s);
         }
     }
-    out->pair_agreement = pairs ? (double)agree / (double)pairs : NAN;
-    out->regret = out->layouts ? chosen / best - 1 : NAN;
+    if (!fastest) return;
+    if (pairs) out->pair_agreement = (double)agree / (double)pairs;
+    out->regret = choose(r, group, fastest)->measured_s / best - 1;
+    out->regret_fastest = fastest->measured_s / best - 1;
 }
 
 /* The first row with this source (or group) before row i? */
