@@ -61,6 +61,9 @@ void wf_layer_price(const wf_place *p, int kind, wf_layer_cost *out)
     out->w = op(w, tp.w, cp.w, ep.w);
     out->b = op(i + w, tp.b, cp.b, ep.b);
     out->again[WEFT_RECOMPUTE_NONE] = op(0, 0, 0, 0);
-    out->again[WEFT_RECOMPUTE_SELECTIVE] = op(wf_work_s(p, a.f), 0, cp.f, 0);
+    /* scores that are stored and dropped; else what is no matmul */
+    out->again[WEFT_RECOMPUTE_SELECTIVE] = p->q->options.fused_attention
+                                               ? op(wf_work_s(p, ef), 0, 0, 0)
+                                               : op(wf_work_s(p, a.f), 0, cp.f, 0);
     out->again[WEFT_RECOMPUTE_FULL] = out->f;
 }
