@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Depth first over partial schedules, each stage first-in first-out. Where an op that goes
- * earlier can never cost memory that another needs (no limit, or one stage per rank, where
- * between a forward and its new place are only ops that free), Giffler and Thompson's
- * branching is complete: take the op that can end first; some best schedule starts an op of
- * its rank before that end. Otherwise ops are added in the order of their starts, all that
- * can be next.
+ * Depth first over partial schedules, each stage first-in first-out. Let o be the op that
+ * can end first. If o can go earlier without memory that another op needs (it frees some;
+ * or there is no limit; or there is one stage per rank, where between a forward and its
+ * earlier place are only ops that free; or all forwards that are left have room), some best
+ * schedule starts an op of o's rank before o's end (Giffler and Thompson): only those are
+ * tried. Otherwise the op that starts first of all that are left comes next, before the
+ * first end of an op of the other kind, and no rank starts anything sooner.
  *
  * A state that is no better in any time than one with the same counts seen before is
  * dropped, and one whose ranks or chains cannot end in time.
@@ -16,7 +17,8 @@ enum {
     STAGES = 8,
     MICROS = 6,
     LANES = 3 * STAGES,
-    TIMES = STAGES + 2 * STAGES * MICROS + 1,
+    MOST_TIMES = STAGES + 2 * STAGES * MICROS,
+    TIMES = 40, /* more are not remembered */
     SLOTS = 1 << 14,
     WAYS = 4
 };
@@ -37,7 +39,7 @@ typedef struct solver {
 
 typedef struct state {
     unsigned char count[LANES];
-    double free[STAGES], held[STAGES], end[LANES][MICROS], last;
+    double free[STAGES], held[STAGES], end[LANES][MICROS];
     int done;
 } state;
 
@@ -92,19 +94,21 @@ static int times_of(const solver *x, const state *s, double *time)
     int n = 0;
     for (int r = 0; r < x->p; r++)
         time[n++] = s->free[r];
-    if (x->by_start) time[n++] = s->last;
-    for (int lane = 0; lane < 3 * x->n; lane++)
-        if (x->input[lane] >= 0)
-            for (int k = s->count[lane]; k < s->count[x->input[lane]]; k++)
-                time[n++] = s->end[x->input[lane]][k];
+    for (int lane = 0; lane < 3 * x->n; lane++) {
+        int in = x->input[lane], r = x->rank[lane / 3];
+        if (in < 0 || x->rank[in / 3] == r) continue; /* made before the rank is free */
+        for (int k = s->count[lane]; k < s->count[in]; k++)
+            time[n++] = fmax(s->end[in][k] + x->delay[lane], s->free[r]);
+    }
     return n;
 }
 
 /* Seen before, no later in anything? Else remember it. */
 static int is_seen(solver *x, const state *s)
 {
-    double time[TIMES];
+    double time[MOST_TIMES];
     int n = times_of(x, s, time);
+    if (n > TIMES) return 0;
     uint64_t hash = 14695981039346656037u;
     for (int i = 0; i < 3 * x->n; i++)
         hash = (hash ^ s->count[i]) * 1099511628211u;
@@ -118,20 +122,32 @@ static int is_seen(solver *x, const state *s)
     }
     seen *keep = &way[x->next++ % WAYS];
     memcpy(keep->count, s->count, sizeof s->count);
-    memcpy(keep->time, time, sizeof time);
+    memcpy(keep->time, time, (size_t)n * sizeof *time);
     keep->used = 1;
     return 0;
 }
 
-static state put(const solver *x, const state *s, int lane, double start)
+static state put(const solver *x, const state *s, int lane, double start, int is_next)
 {
     state after = *s;
     int r = x->rank[lane / 3];
     after.end[lane][after.count[lane]++] = after.free[r] = start + x->dur[lane];
     after.held[r] += x->hold[lane];
-    after.last = start;
+    for (int k = 0; is_next && k < x->p; k++)
+        after.free[k] = fmax(after.free[k], start);
     after.done++;
     return after;
+}
+
+/* Does an op go as early as it can, since it takes no memory that another one may need? */
+static int is_free(const solver *x, const state *s, int lane)
+{
+    int r = x->rank[lane / 3];
+    double all = s->held[r];
+    if (lane % 3 || !x->by_start) return 1;
+    for (int f = 0; f < 3 * x->n; f += 3)
+        if (x->rank[f / 3] == r) all += (x->m - s->count[f]) * x->hold[f];
+    return all <= x->limit[r];
 }
 
 static exact_answer search(solver *x, const state *s)
@@ -139,28 +155,33 @@ static exact_answer search(solver *x, const state *s)
     if (s->done == 3 * x->n * x->m) return EXACT_BELOW;
     if (x->left-- <= 0) return EXACT_UNKNOWN;
     if (is_seen(x, s)) return EXACT_NONE;
-    double start[LANES], stop = INFINITY;
-    int at = -1;
+    double start[LANES], stop = INFINITY, any = INFINITY;
+    int first = -1;
     for (int lane = 0; lane < 3 * x->n; lane++) {
         start[lane] = INFINITY;
         if (s->count[lane] == x->m || !fits(x, s, lane)) continue;
         start[lane] = after_inputs(x, s, lane);
-        if (start[lane] + x->dur[lane] < stop) {
-            stop = start[lane] + x->dur[lane];
-            at = x->rank[lane / 3];
-        }
+        double end = start[lane] + x->dur[lane];
+        any = fmin(any, end);
+        if (!is_free(x, s, lane) || end >= stop) continue;
+        stop = end;
+        first = lane;
     }
-    for (int lane = 3 * x->n - 1; lane >= 0; lane--) {
-        if (!(start[lane] < INFINITY)) continue;
-        if (x->by_start ? start[lane] < s->last - 1e-12
-                        : x->rank[lane / 3] != at || start[lane] >= stop)
-            continue;
-        state after = put(x, s, lane, start[lane]);
+    int one_rank = first >= 0 && stop <= any;
+    for (;;) {
+        int lane = -1;
+        for (int k = 0; k < 3 * x->n; k++)
+            if (start[k] < INFINITY && (lane < 0 || start[k] < start[lane])) lane = k;
+        if (lane < 0) return EXACT_NONE;
+        double t = start[lane];
+        start[lane] = INFINITY;
+        if (t >= stop && lane != first) continue;
+        if (one_rank && x->rank[lane / 3] != x->rank[first / 3]) continue;
+        state after = put(x, s, lane, t, !one_rank);
         if (is_hopeless(x, &after)) continue;
         exact_answer a = search(x, &after);
         if (a != EXACT_NONE) return a;
     }
-    return EXACT_NONE;
 }
 
 static void set_up(solver *x, const weft_schedule *q, const weft_schedule_options *o)

@@ -149,7 +149,8 @@ static weft_status search(const weft_schedule *s, const wf_try *tries, int n)
                    .sample = 2 * (int64_t)s->p,
                    .tries = tries,
                    .n_tries = n};
-    weft_status st = wf_search_run(&x, s);
+    wf_score score;
+    weft_status st = wf_search_run(&x, s, &score);
     wf_free(limit);
     return st;
 }

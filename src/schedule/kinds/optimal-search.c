@@ -15,11 +15,10 @@ enum {
     MOST_MOVES = 300000,
     STARTS = 4, /* of their own, where there are so many moves: */
     LEAST_FRESH_MOVES = 40000,
-    MOST_SEARCHED = 216, /* ops of a schedule up to which all of them are looked at  */
-    SEARCH_STEPS =
-        1 << 21, /* ops that this may place                                  */
-    FIRST_WIDTH = 256,
-    LAST_WIDTH = 4096 /* partial schedules of a layer                             */
+    FIRST_WIDTH = 256, /* partial schedules of a layer: from here by fours ...      */
+    LAST_WIDTH = 4096, /* ... to here, or to so many lanes of them in all           */
+    SEARCH_WORK = 8000000,
+    SEARCH_STEPS = 1 << 21 /* partial schedules that are kept to the end           */
 };
 
 static int is_done(const wf_searcher *a)
@@ -109,7 +108,7 @@ static weft_status try_kinds(wf_searcher *a)
     static const weft_schedule_options none = {.group = 0};
     for (int i = 0; i < wf_schedule_n_kinds && !is_done(a); i++) {
         const weft_schedule_kind *k = wf_schedule_kinds[i];
-        int synchronous = !k->forward_only && !k->weight_copies;
+        int synchronous = !k->forward_only && !k->asynchronous;
         if (!synchronous || !strcmp(k->name, a->s->kind)) continue;
         WF_TRY(k->searched ? try_searched(a, k) : try_kind(a, k, &none));
     }
@@ -205,16 +204,25 @@ static weft_status make_moves(wf_searcher *a, int64_t moves)
     return moves < LEAST_FRESH_MOVES ? WEFT_OK : start_afresh(a, moves / STARTS);
 }
 
+/* Of a layer, with so much work for all of them. */
+static int most_width(const wf_searcher *a)
+{
+    double lanes = WF_LANES * a->x.n, ops = (double)a->x.p * (double)a->x.len;
+    if (a->x.m > WF_MOST_COUNTED) return 0;
+    double most = SEARCH_WORK / (lanes * ops);
+    return most < LAST_WIDTH ? (int)most : LAST_WIDTH;
+}
+
 weft_status wf_search(wf_searcher *a)
 {
     int64_t ops = a->x.p * a->x.len, moves = wf_least(MOST_MOVES, MOVE_WORK / ops);
-    int is_small = ops <= MOST_SEARCHED && a->x.m <= WF_MOST_COUNTED;
+    int most = most_width(a), width = FIRST_WIDTH;
     try_serial(a);
     WF_TRY(try_kinds(a));
     try_lists(a);
-    if (is_small && !is_done(a)) WF_TRY(search_layers(a, FIRST_WIDTH));
-    if (!is_done(a) && moves >= 100) WF_TRY(make_moves(a, moves));
-    for (int w = 4 * FIRST_WIDTH; is_small && w <= LAST_WIDTH && !is_done(a); w *= 4)
-        WF_TRY(search_layers(a, w));
+    if (width <= most && !is_done(a)) WF_TRY(search_layers(a, width));
+    if (moves >= 100 && !is_done(a)) WF_TRY(make_moves(a, moves));
+    for (; width < most / 1.5 && !is_done(a); width *= 4)
+        WF_TRY(search_layers(a, (int)wf_least(4 * width, most)));
     return WEFT_OK;
 }

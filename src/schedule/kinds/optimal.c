@@ -18,15 +18,15 @@
  *   lists    a list scheduler (optimal-list.c) under each of a set of rules: how deep the
  *            forwards run ahead, which of two ops that are ready goes first, and when a W
  *            fills a wait
- *   layers   small problems: all partial schedules that could become the shortest, op by
- *            op (optimal-beam.c). Mostly that is all there are, and then the schedule is
- *            proved to be a shortest one
+ *   layers   of smaller problems: partial schedules that could become the shortest, op
+ *            by op (optimal-beam.c). Of small ones that is mostly all there are, and then
+ *            the schedule is proved to be a shortest one
  *   moves    on the critical path of the best of these (optimal-improve.c)
- *   layers   small problems that are still open: again, wider, below what was found
+ *   layers   wider, below what was found
  *
  * It ends where the time is that of the bound. All effort is counted in ops that are
- * looked at, not in seconds, so that the same input gives the same schedule. Small is up
- * to 216 ops (p = 4, m = 6, v = 2 has 144). Up to some ten thousand ops (p = 16, m = 64
+ * looked at, not in seconds, so that the same input gives the same schedule. Layers are
+ * searched up to about p = 8, m = 12, v = 2. Up to some ten thousand ops (p = 16, m = 64
  * has 3072) there are thousands of moves; at a million the kinds and a few lists are what
  * is left, and above 2^22 (2^28/p from 64 ranks on: the scheduler looks at every rank for
  * each op) the kinds alone.

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The best of several runs of squeeze.c. */
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -7,12 +8,7 @@
 #include "schedule/ir.h"
 #include "schedule/kinds/squeeze.h"
 
-typedef struct score {
-    double makespan, span;
-    int64_t memory;
-} score;
-
-static int better(const score *a, const score *b, double rounding)
+static int better(const wf_score *a, const wf_score *b, double rounding)
 {
     if (fabs(a->makespan - b->makespan) > rounding) return a->makespan < b->makespan;
     if (fabs(a->span - b->span) > rounding) return a->span < b->span;
@@ -38,12 +34,12 @@ static int64_t memory_of(const weft_schedule *s)
 }
 
 static weft_status judge(const wf_search *x, const weft_schedule *s, const double *dur,
-                         score *out)
+                         wf_score *out)
 {
     weft_eval e;
     weft_costs costs = {.dur = dur, .latency = x->judged_latency};
     WF_TRY(weft_schedule_eval(s, &costs, NULL, NULL, &e));
-    *out = (score){e.makespan, e.span, memory_of(s)};
+    *out = (wf_score){e.makespan, e.span, memory_of(s)};
     weft_eval_clear(&e);
     return WEFT_OK;
 }
@@ -70,15 +66,21 @@ enum { ENOUGH_OPS = 1 << 25 };
 static weft_status compare(const wf_search *x, const weft_schedule *s,
                            const double *dur, int *out)
 {
-    score best = {0}, own;
+    wf_score best = {0}, own;
+    wf_squeezed ran;
     int64_t ops = 0;
     int at = -1;
     for (int i = 0; i < x->n_tries && (at < 0 || ops < ENOUGH_OPS); i++) {
-        weft_status st = wf_squeeze(x, &x->tries[i], s);
+        /* No message makes anything earlier, so the run's own end is a lower bound. */
+        double latest = at < 0 ? DBL_MAX : best.makespan + wf_rounding(x);
+        weft_status st = wf_squeeze(x, &x->tries[i], s, latest, &ran);
         ops += s->first[s->p];
         if (st == WEFT_E_INFEASIBLE) continue;
         WF_TRY(st);
-        WF_TRY(judge(x, s, dur, &own));
+        if (x->judged_latency == x->latency)
+            own = (wf_score){ran.makespan, ran.span, memory_of(s)};
+        else
+            WF_TRY(judge(x, s, dur, &own));
         if (at >= 0 && !better(&own, &best, wf_rounding(x))) continue;
         best = own;
         at = i;
@@ -113,15 +115,18 @@ static weft_status choose(const wf_search *x, const weft_schedule *s, int *out)
     return st;
 }
 
-weft_status wf_search_run(const wf_search *x, const weft_schedule *s)
+weft_status wf_search_run(const wf_search *x, const weft_schedule *s, wf_score *out)
 {
     int best;
+    wf_squeezed ran;
     WF_TRY(choose(x, s, &best));
     if (best < 0)
         return WF_FAIL(WEFT_E_INFEASIBLE,
                        "%s: no order was found for -p %d -m %d within its memory",
                        s->kind, s->p, s->m);
-    return wf_squeeze(x, &x->tries[best], s);
+    WF_TRY(wf_squeeze(x, &x->tries[best], s, DBL_MAX, &ran));
+    *out = (wf_score){ran.makespan, ran.span, memory_of(s)};
+    return WEFT_OK;
 }
 
 static int keeps_limit(const wf_search *x, const weft_schedule *s)
@@ -137,16 +142,16 @@ static int keeps_limit(const wf_search *x, const weft_schedule *s)
 }
 
 weft_status wf_search_take(const wf_search *x, const weft_schedule *other,
-                           const weft_schedule *s)
+                           const weft_schedule *s, wf_score *own)
 {
-    score own, its;
+    wf_score its;
     double *dur = NULL;
     if (!keeps_limit(x, other)) return WEFT_OK;
     WF_TRY(durations(x, s, &dur));
-    weft_status st = judge(x, s, dur, &own);
-    if (st == WEFT_OK) st = judge(x, other, dur, &its);
+    weft_status st = judge(x, other, dur, &its);
     wf_free(dur);
-    if (st == WEFT_OK && better(&its, &own, wf_rounding(x)))
-        memcpy(s->op, other->op, (size_t)s->first[s->p] * sizeof *s->op);
-    return st;
+    if (st != WEFT_OK || !better(&its, own, wf_rounding(x))) return st;
+    memcpy(s->op, other->op, (size_t)s->first[s->p] * sizeof *s->op);
+    *own = its;
+    return WEFT_OK;
 }

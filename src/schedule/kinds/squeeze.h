@@ -58,16 +58,30 @@ static inline double wf_rounding(const wf_search *x)
     return 1e-9 * (x->dur[WF_FORWARD] + x->dur[WF_BACK]);
 }
 
-/* One run. WEFT_E_INFEASIBLE when the ranks wait for each other's memory. */
-weft_status wf_squeeze(const wf_search *x, const wf_try *how, const weft_schedule *s);
+/* When a run came to its end. */
+typedef struct wf_squeezed {
+    double makespan, span;
+} wf_squeezed;
+
+/* One run. WEFT_E_INFEASIBLE when the ranks wait for each other's memory, or as soon as it
+ * is sure to end after `latest`. */
+weft_status wf_squeeze(const wf_search *x, const wf_try *how, const weft_schedule *s,
+                       double latest, wf_squeezed *out);
+
+/* What an order is judged by. */
+typedef struct wf_score {
+    double makespan, span;
+    int64_t memory; /* of all ranks, freed at I and freed at W */
+} wf_score;
 
 /* Fills s with the best of the tries: by makespan, then span, then memory. They are
  * judged with `sample` micro-batches, enough for both ends of the schedule to show; of
  * very large ones the first tries only. WEFT_E_INFEASIBLE if no try fits the limits. */
-weft_status wf_search_run(const wf_search *x, const weft_schedule *s);
+weft_status wf_search_run(const wf_search *x, const weft_schedule *s, wf_score *out);
 
 /* Takes the order of another split schedule of the same shape into s, where it keeps
- * the limit (an activation counting half from I to W) and is judged better. */
+ * the limit (an activation counting half from I to W) and is better than `own`, the
+ * score of s, which it then replaces. */
 weft_status wf_search_take(const wf_search *x, const weft_schedule *other,
-                           const weft_schedule *s);
+                           const weft_schedule *s, wf_score *own);
 #endif

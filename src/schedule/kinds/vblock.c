@@ -70,7 +70,8 @@ weft_status wf_v_generate(const weft_schedule *s, const wf_block *block, int64_t
                    .limit_back = limit_back,
                    .tries = tries,
                    .n_tries = 8};
-    weft_status st = wf_search_run(&x, s);
+    wf_score score;
+    weft_status st = wf_search_run(&x, s, &score);
     wf_free(limit_back);
     return st;
 }

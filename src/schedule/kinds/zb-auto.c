@@ -91,13 +91,13 @@ static int64_t count(const weft_schedule *q, int rank)
 
 /* ---- blocks --------------------------------------------------------------------- */
 
-enum { SINGLE_PERIOD = 2, ZB_V_PERIOD = 4, MOST_BLOCKS = 3, MOST_TRIES = 64 };
+enum { SINGLE_PERIOD = 2, ZB_V_PERIOD = 4, SINGLE_BLOCKS = 2, MOST_BLOCKS = 3 };
 
 /* F(i), then I of w micro-batches before. */
 static void single_block(const weft_schedule *s, int rank, int warm_up, int64_t limit,
                          wf_block *b)
 {
-    int64_t w[] = {s->p - rank, 2 * (s->p - rank) - 1, 2 * (s->p - rank)};
+    int64_t w[] = {s->p - rank, 2 * (s->p - rank) - 1};
     int64_t back = 2 * wf_least(w[warm_up], limit) - 1;
     *b = (wf_block){.slot = {{0, back, back}}};
 }
@@ -114,67 +114,102 @@ static void zb_v_block(int64_t p, wf_block *block)
 
 typedef struct plan {
     wf_block *block; /* [MOST_BLOCKS][p] */
-    wf_try tries[MOST_TRIES];
-    int n;
+    wf_try tries[16];
+    int n, v;
 } plan;
 
-/* A block under each rule for W and for what counts until W. */
-static void add_tries(plan *x, const wf_block *block, int period, int ahead, int fills)
+/* How to run along a block. */
+typedef struct rule {
+    int block, ahead, keep;
+    wf_fill fill;
+} rule;
+
+/* Those of all combinations that are the best somewhere, more often first: a late one ends
+ * as soon as it is sure to be later. Of 1024 cases (p = 2..16, m = p..4p, eight sets of
+ * times, four limits) the first list has the shortest schedule in all, the second in 96 %
+ * and within 1.1 % in the others; keep = 2 holds less where the time is the same. */
+static const rule single_rules[] = {
+    {0, 1, 1, WF_FILL_HALF},   {1, 1, 1, WF_FILL_HALF},   {0, 1, 1, WF_FILL_FIT},
+    {0, 0, 2, WF_FILL_FIT},    {1, 1, 1, WF_FILL_ALWAYS}, {0, 1, 1, WF_FILL_ALWAYS},
+    {0, 1, 2, WF_FILL_FIT},    {1, 1, 2, WF_FILL_ALWAYS}, {1, 0, 1, WF_FILL_HALF},
+    {0, 0, 1, WF_FILL_ALWAYS}, {0, 1, 2, WF_FILL_ALWAYS}, {1, 0, 1, WF_FILL_ALWAYS}};
+static const rule v_rules[] = {
+    {1, 8, 1, WF_FILL_ALWAYS}, {0, 8, 1, WF_FILL_FIT},    {0, 0, 1, WF_FILL_ALWAYS},
+    {0, 8, 1, WF_FILL_ALWAYS}, {1, 8, 1, WF_FILL_FIT},    {0, 1, 1, WF_FILL_FIT},
+    {0, 8, 2, WF_FILL_FIT},    {1, 4, 1, WF_FILL_FIT},    {0, 2, 1, WF_FILL_ALWAYS},
+    {0, 2, 1, WF_FILL_FIT},    {0, 4, 1, WF_FILL_FIT},    {2, 8, 1, WF_FILL_ALWAYS},
+    {1, 2, 1, WF_FILL_ALWAYS}, {0, 8, 2, WF_FILL_ALWAYS}, {1, 8, 2, WF_FILL_ALWAYS},
+    {0, 0, 2, WF_FILL_ALWAYS}};
+
+enum {
+    SINGLE_RULES = sizeof single_rules / sizeof *single_rules,
+    V_RULES = sizeof v_rules / sizeof *v_rules
+};
+
+static void add_tries(plan *x, int p, const rule *rules, int n)
 {
-    static const wf_fill fill[] = {WF_FILL_ALWAYS, WF_FILL_FIT, WF_FILL_HALF};
-    for (int i = 0; i < 2 * fills; i++)
-        x->tries[x->n++] = (wf_try){.block = block,
-                                    .period = period,
-                                    .ahead = ahead,
+    for (int i = 0; i < n; i++) {
+        int steady = x->v == 2 && rules[i].block == 0;
+        x->tries[x->n++] = (wf_try){.block = x->block + (int64_t)rules[i].block * p,
+                                    .period = x->v == 1 ? SINGLE_PERIOD
+                                              : steady  ? ZB_V_PERIOD
+                                                        : WF_V_PERIOD,
+                                    .ahead = rules[i].ahead,
                                     .start = INT_MAX,
-                                    .keep = 1 + i % 2,
-                                    .fill = fill[i / 2]};
+                                    .keep = rules[i].keep,
+                                    .fill = rules[i].fill};
+    }
 }
 
 static void plan_single(const weft_schedule *s, int64_t limit, plan *x)
 {
-    for (int k = 0; k < MOST_BLOCKS; k++) {
-        wf_block *b = x->block + (int64_t)k * s->p;
+    for (int k = 0; k < SINGLE_BLOCKS; k++)
         for (int r = 0; r < s->p; r++)
-            single_block(s, r, k, limit, &b[r]);
-        for (int ahead = 0; ahead < 2; ahead++)
-            add_tries(x, b, SINGLE_PERIOD, ahead, 3);
-    }
+            single_block(s, r, k, limit, &x->block[(int64_t)k * s->p + r]);
+    add_tries(x, s->p, single_rules, SINGLE_RULES);
 }
 
 static void plan_v(const weft_schedule *s, plan *x)
 {
-    wf_block *b[MOST_BLOCKS];
-    for (int k = 0; k < MOST_BLOCKS; k++)
-        b[k] = x->block + (int64_t)k * s->p;
-    zb_v_block(s->p, b[0]);
-    wf_v_half_block(s->p, b[1]);
-    wf_v_min_block(s->p, b[2]);
-    for (int k = 0; k < MOST_BLOCKS; k++)
-        for (int ahead = 0; ahead <= 8; ahead = ahead ? 2 * ahead : 1)
-            add_tries(x, b[k], k ? WF_V_PERIOD : ZB_V_PERIOD, ahead, 2);
+    zb_v_block(s->p, x->block);
+    wf_v_half_block(s->p, x->block + s->p);
+    wf_v_min_block(s->p, x->block + 2 * (int64_t)s->p);
+    add_tries(x, s->p, v_rules, V_RULES);
 }
 
-/* No written-out kind that keeps the limit is better. */
-static weft_status compare_kinds(const wf_search *x, const weft_schedule *s)
+static weft_status compare_kind(const weft_schedule_kind *k, const wf_search *x,
+                                const weft_schedule *s, wf_score *own)
 {
-    static const weft_schedule_kind *const single[] = {&wf_kind_zb_h1, &wf_kind_zb_h2};
-    static const weft_schedule_kind *const v[] = {&wf_kind_zb_v, &wf_kind_v_half,
-                                                  &wf_kind_v_min};
-    int n = s->v == 1 ? 2 : 3;
-    for (int i = 0; i < n; i++) {
-        weft_schedule other;
-        WF_TRY(wf_schedule_generate(s->v == 1 ? single[i] : v[i], s, NULL, &other));
-        weft_status st = wf_search_take(x, &other, s);
-        weft_schedule_clear(&other);
-        WF_TRY(st);
+    const wf_times t = {x->dur[WF_FORWARD] * s->v, 0, x->dur[WF_BACK] * s->v,
+                        x->dur[WF_WEIGHT] * s->v};
+    weft_schedule other;
+    /* A closed form is without latency, so the least that it takes. NaN: not known. */
+    if (k->makespan && k->makespan(s, &t) > own->makespan + wf_rounding(x))
+        return WEFT_OK;
+    WF_TRY(wf_schedule_generate(k, s, NULL, &other));
+    weft_status st = wf_search_take(x, &other, s, own);
+    weft_schedule_clear(&other);
+    return st;
+}
+
+/* No written-out kind that keeps the limit is better. V-Half and V-Min, searched
+ * themselves, are not where ZB-V keeps it too: not in 4320 cases (p = 2..32, m = p..8p). */
+static weft_status compare_kinds(const wf_search *x, const weft_schedule *s,
+                                 wf_score *own)
+{
+    if (s->v == 1) {
+        WF_TRY(compare_kind(&wf_kind_zb_h1, x, s, own));
+        return compare_kind(&wf_kind_zb_h2, x, s, own);
     }
-    return WEFT_OK;
+    WF_TRY(compare_kind(&wf_kind_zb_v, x, s, own));
+    if (x->limit >= 4 * wf_least(s->p, s->m)) return WEFT_OK;
+    WF_TRY(compare_kind(&wf_kind_v_half, x, s, own));
+    return compare_kind(&wf_kind_v_min, x, s, own);
 }
 
 static weft_status generate(const weft_schedule *s, const weft_schedule_options *opt)
 {
-    plan x = {.n = 0};
+    plan x = {.v = s->v};
     int given = opt->tf > 0 || opt->ti > 0 || opt->tw > 0;
     wf_search search = {.split = 1,
                         .latency = opt->latency * s->v,
@@ -191,9 +226,10 @@ static weft_status generate(const weft_schedule *s, const weft_schedule_options 
         plan_v(s, &x);
     search.tries = x.tries;
     search.n_tries = x.n;
-    weft_status st = wf_search_run(&search, s);
+    wf_score own;
+    weft_status st = wf_search_run(&search, s, &own);
     wf_free(x.block);
-    return st == WEFT_OK ? compare_kinds(&search, s) : st;
+    return st == WEFT_OK ? compare_kinds(&search, s, &own) : st;
 }
 
 const weft_schedule_kind wf_kind_zb_auto = {
