@@ -33,7 +33,7 @@ void weft_cost_durations(const weft_cost_model *q, const weft_layout *l,
     wf_line x;
 
     memset(out, 0, sizeof *out);
-    if (wf_line_make(q, l, NULL, &x) != WEFT_OK) return;
+    if (wf_line_make(q, l, NULL, 0, &x) != WEFT_OK) return;
     for (int r = 0; r < shape->p; r++)
         for (int c = 0; c < shape->v; c++) {
             const weft_stage_cost *s =

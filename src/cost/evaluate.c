@@ -175,12 +175,12 @@ static void gather_all(wf_line *x, weft_cost *out, gathered *g)
 }
 
 weft_status wf_cost_evaluate(const weft_cost_model *q, const weft_layout *l,
-                             wf_prices *cache, weft_cost *out)
+                             wf_prices *cache, int nearest, weft_cost *out)
 {
     wf_line x;
     gathered g;
 
-    WF_TRY(wf_line_make(q, l, cache, &x));
+    WF_TRY(wf_line_make(q, l, cache, nearest, &x));
     gather_all(&x, out, &g);
     fill_parts(&x, &g, estimate(&x, &g), out);
     out->bound_s = g.bound + out->time.dp_comm + out->time.optimizer;
@@ -193,7 +193,7 @@ weft_status wf_cost_evaluate(const weft_cost_model *q, const weft_layout *l,
 weft_status weft_cost_evaluate(const weft_cost_model *q, const weft_layout *l,
                                weft_cost *out)
 {
-    return wf_cost_evaluate(q, l, NULL, out);
+    return wf_cost_evaluate(q, l, NULL, 0, out);
 }
 
 void weft_cost_with_makespan(const weft_cost_model *q, const weft_layout *l,
@@ -203,7 +203,7 @@ void weft_cost_with_makespan(const weft_cost_model *q, const weft_layout *l,
     gathered g;
     weft_cost fresh;
 
-    if (wf_line_make(q, l, NULL, &x) != WEFT_OK) return;
+    if (wf_line_make(q, l, NULL, 0, &x) != WEFT_OK) return;
     gather_all(&x, &fresh, &g);
     fill_parts(&x, &g, makespan, out);
     fill_rates(&x, &g, out);

@@ -25,7 +25,10 @@ typedef struct wf_prices {
 /* From the cache, or worked out into it. Valid until the next call. */
 const wf_priced *wf_prices_get(wf_prices *cache, const wf_place *p);
 
-/* weft_cost_evaluate() with a cache; NULL: without. */
+/* weft_cost_evaluate() with a cache; NULL: without. `nearest`: as if the ranks of every
+ * group followed each other, which no order of the axes can do for all of them. Where links
+ * get no faster outwards its bound is one for every order. */
 weft_status wf_cost_evaluate(const weft_cost_model *q, const weft_layout *l,
-                             wf_prices *cache, weft_cost *out) WEFT_MUST_CHECK;
+                             wf_prices *cache, int nearest,
+                             weft_cost *out) WEFT_MUST_CHECK;
 #endif

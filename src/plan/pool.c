@@ -121,12 +121,12 @@ static weft_status envelope(const weft_cost_model *q, const weft_layout *l,
 }
 
 weft_status wf_value(wf_pool *pool, const weft_cost_model *q, const weft_layout *l,
-                     weft_cost *out)
+                     int nearest, weft_cost *out)
 {
     const wf_peaks *peaks;
 
     if (q->options.achieved_flops_per_s > 0) return envelope(q, l, out);
-    WF_TRY(wf_cost_evaluate(q, l, &pool->prices, out));
+    WF_TRY(wf_cost_evaluate(q, l, &pool->prices, nearest, out));
     if (out->exact_peak) return WEFT_OK;
     WF_TRY(wf_pool_peaks(pool, l, &peaks));
     out->memory.total = -1;
@@ -164,7 +164,7 @@ weft_status weft_plan_price(const weft_cost_model *q, const weft_layout *l,
 {
     wf_pool *pool;
     WF_TRY(WF_ALLOC(1, &pool));
-    weft_status st = wf_value(pool, q, l, out);
+    weft_status st = wf_value(pool, q, l, 0, out);
     if (st == WEFT_OK) st = wf_simulate_step(pool, q, l, out);
     wf_pool_clear(pool);
     wf_free(pool);

@@ -40,9 +40,10 @@ weft_status wf_pool_peaks(wf_pool *pool, const weft_layout *l,
                           const wf_peaks **out) WEFT_MUST_CHECK;
 void wf_pool_clear(wf_pool *pool);
 
-/* weft_cost_evaluate() with in-flight counts that are exact. */
+/* weft_cost_evaluate() with in-flight counts that are exact; nearest as in
+ * wf_cost_evaluate(). */
 weft_status wf_value(wf_pool *pool, const weft_cost_model *q, const weft_layout *l,
-                     weft_cost *out) WEFT_MUST_CHECK;
+                     int nearest, weft_cost *out) WEFT_MUST_CHECK;
 /* From what wf_value() gave to the simulated step. */
 weft_status wf_simulate_step(wf_pool *pool, const weft_cost_model *q,
                              const weft_layout *l, weft_cost *io) WEFT_MUST_CHECK;
