@@ -22,22 +22,26 @@ static void price_kind(const wf_place *p, int kind, wf_priced *out)
     const weft_layer_width *w = &p->q->derived.kind[kind].width;
     const weft_cost_options *o = &p->q->options;
     double e = o->act_bytes, mask = o->dropout ? 1 : 0, moe = kind ? 1 : 0;
+    /* what a matmul reads is kept as it reads it: one byte in 8-bit arithmetic and below */
+    double in = o->math > WEFT_MATH_BF16 && e > 1 ? 1 : e;
     double outside = p->tokens * (p->l->sp ? 1 / p->t : 1), inside = p->tokens / p->t;
     double norm = (double)w->norm, scores = score_bytes(p, kind);
     double expert_in =
         moe * (double)p->q->arch.experts_per_token * (double)p->q->arch.hidden;
-    double wide = (double)(w->qkv + w->attn_out + w->act_in + w->act_out);
+    double made = outside * in * norm + inside * in * (double)w->act_out;
 
     /* into and out of each norm, masks; then what the tensor-parallel part keeps */
-    out->act[kind] = outside * (2 * e * norm + mask * (double)w->residual) +
-                     inside * e * (wide + (double)w->inner_norm + expert_in) + scores;
-    out->act_selective[kind] = out->act[kind] - (o->fused_attention ? 0 : scores);
+    out->act[kind] = outside * (e * norm + mask * (double)w->residual) +
+                     inside * (e * (double)(w->qkv + w->act_in + w->inner_norm) +
+                               in * ((double)w->attn_out + expert_in)) +
+                     made + scores;
+    /* without the scores; where none are stored, without what no matmul made */
+    out->act_selective[kind] = out->act[kind] - (o->fused_attention ? made : scores);
     /* Qi et al. 2024, section 2.4: W needs the inputs of the matmuls and the gradients of
      * their outputs */
-    out->act_w[kind] =
-        outside * e * 2 * norm + inside * e *
-                                     ((double)w->attn_out + (double)w->act_out +
-                                      (double)w->qkv + (double)w->act_in + expert_in);
+    out->act_w[kind] = outside * (in + e) * norm +
+                       inside * (in * ((double)w->attn_out + (double)w->act_out) +
+                                 e * ((double)w->qkv + (double)w->act_in + expert_in));
     if (out->act_w[kind] > out->act[kind]) out->act_w[kind] = out->act[kind];
     /* gradients that are alive at once in a backward: of the MLP's two widths, or of the
      * scores and the weights that softmax made of them */
