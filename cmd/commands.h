@@ -14,6 +14,10 @@ int wf_cmd_mesh(int argc, char **argv);
 int wf_cmd_model(int argc, char **argv);
 int wf_cmd_compare(int argc, char **argv);
 int wf_cmd_doctor(int argc, char **argv);
+int wf_cmd_machine(int argc, char **argv);
+int wf_cmd_score(int argc, char **argv);
+/* `weft machine measure`, in builds with libweft-run. */
+int wf_machine_measure(int argc, char **argv);
 /* In builds with libweft-run (WEFT_HAVE_TRAIN, WEFT_HAVE_VERIFY,
  * WEFT_HAVE_GENERATE). */
 int wf_cmd_train(int argc, char **argv);

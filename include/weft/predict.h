@@ -26,11 +26,5 @@ WEFT_API WEFT_MUST_CHECK weft_status weft_predict(const weft_cost_model *q,
                                                   weft_trace *trace,
                                                   weft_memory *memory, weft_cost *out);
 
-/** The report's JSON object of one layout (weft report --json). memory: [pp]. */
-WEFT_API void weft_predict_write_json(const weft_cost_model *q, const weft_layout *l,
-                                      const weft_cost *c, const weft_memory *memory,
-                                      int n_warnings, const char *const *warnings,
-                                      weft_writer *out);
-
 WEFT_END
 #endif

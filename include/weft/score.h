@@ -72,7 +72,7 @@ WEFT_API void weft_score_source(const weft_runs *r, const char *source, weft_hal
 /** Layouts of one model on one number of GPUs: share of pairs in the measured order, and
  *  how much longer than the best the predicted best took. As the planner does, of the
  *  predictions within 2 % of the fastest the simplest layout is taken (fewest ways of
- *  splitting the model, fewest stages, least memory); regret_fastest is without that. Over
+ *  splitting the model, fewest stages, smallest micro-batch); regret_fastest is without that. Over
  *  the rows whose group text is this; layouts < 2: no pairs. */
 typedef struct weft_score_group {
     int layouts;

@@ -43,7 +43,7 @@ static int in_group(const weft_run *r, const char *group)
 }
 
 /* What a planner would rather have where times are nearly the same: fewer ways of splitting
- * the model, fewer stages, less memory. */
+ * the model, fewer stages, smaller micro-batches, which leave memory free. */
 static int is_simpler(const weft_run *a, const weft_run *b)
 {
     const weft_layout *x = &a->layout, *y = &b->layout;
@@ -51,7 +51,8 @@ static int is_simpler(const weft_run *a, const weft_run *b)
     int ways_y = (y->tp > 1) + (y->cp > 1) + (y->pp > 1);
     if (ways_x != ways_y) return ways_x < ways_y;
     if (x->pp != y->pp) return x->pp < y->pp;
-    return a->predicted_bytes < b->predicted_bytes;
+    if (x->micro_batch != y->micro_batch) return x->micro_batch < y->micro_batch;
+    return a->predicted_s < b->predicted_s;
 }
 
 /* The choice: of the rows within WF_TIE of the fastest prediction the simplest. */
