@@ -80,16 +80,27 @@ typedef struct weft_cost_options {
                                   the passes; 0: after them                            */
     int32_t overlap_pp;     /**< 1: a stage computes while its result is sent; 0: it
                                   stands in the send                                    */
+    int32_t scatter_gather; /**< 1: tp ranks send a share of a stage's result each, the
+                                 receivers gather it; 0: each sends all of it         */
+    int32_t dense_embedding; /**< 1: the embedding's gradient is made whole in each
+                                  micro-batch; 0: rows of its tokens only             */
+    int32_t exact_memory;   /**< 1: memory to the byte as `weft train` takes it: GPT-2's
+                               layers, cp 1, no SP, ZeRO or recompute               */
     double param_bytes;     /**< of a weight as the matmuls read it: 2                */
     double grad_bytes;      /**< of an accumulated gradient: 4, or 2                  */
     double optimizer_bytes; /**< of a parameter: 12 (fp32 master and two moments)     */
     double act_bytes;       /**< of an activation: 2                                  */
+    double reduce_bytes; /**< of a value in TP's reductions; 0: act_bytes           */
     double
         achieved_flops_per_s; /**< back of the envelope: every matmul FLOP at this rate,
                                       nothing else takes time in a pass; 0: off        */
     double params; /**< back of the envelope: overrides the count; 0: off    */
 } weft_cost_options;
 WEFT_API void weft_cost_defaults(weft_cost_options *o);
+/** What `weft train` does itself, with the matmuls in f64, f32 or bf16: AdamW on at least
+ *  f32, scores stored, loss in place, reductions in at least f32 and, since they are done
+ *  by the cores that compute, beside nothing. */
+WEFT_API void weft_cost_of_weft(weft_cost_options *o, weft_math math);
 /** Set one by its flag name ("fused-attention", "grad-bytes", "math", ...) from text. */
 WEFT_API WEFT_MUST_CHECK weft_status weft_cost_set(weft_cost_options *o,
                                                    const char *field,

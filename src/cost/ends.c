@@ -13,7 +13,8 @@ static double hidden_bytes(const wf_place *p)
 }
 
 /* Rows are looked up, each TP rank those that it has, and summed; dropout is a kernel of its
- * own. Backward the rows' gradients are added to the accumulated ones, all of them. */
+ * own. Backward the rows' gradients are added to the accumulated ones: all of them where
+ * the table's gradient is dense. */
 static void price_embed(const wf_place *p, wf_priced *out)
 {
     const weft_machine *m = &p->q->machine;
@@ -23,10 +24,11 @@ static void price_embed(const wf_place *p, wf_priced *out)
     rows = (double)weft_layout_padded_vocab(p->l, &p->q->arch) / p->t;
     double table = rows * (double)p->q->arch.hidden;
     if (p->q->derived.embed_rows <= 0) table = 0;
+    if (!o->dense_embedding) table = 0;
     if (p->l->tp > 1)
-        reduce =
-            wf_coll_s(p, p->l->sp ? WEFT_COLL_REDUCE_SCATTER : WEFT_COLL_ALL_REDUCE,
-                      bytes, WEFT_TP, p->l->tp);
+        reduce = p->l->sp
+                     ? wf_coll_s(p, WEFT_COLL_REDUCE_SCATTER, bytes, WEFT_TP, p->l->tp)
+                     : wf_reduce_s(p);
     double f = weft_machine_memory_s(m, (o->dropout ? 5 : 3) * bytes);
     double b =
         weft_machine_memory_s(m, (o->dropout ? 5 : 3) * bytes +
@@ -59,7 +61,7 @@ static void price_head(const wf_place *p, wf_priced *out)
     if (p->l->tp > 1) {
         double gather = wf_coll_s(p, WEFT_COLL_ALL_GATHER, bytes, WEFT_TP, p->l->tp);
         tp_f = p->l->sp ? gather : 0;
-        tp_b = p->l->sp ? 2 * gather : 2 * gather; /* reduce-scatter, gather */
+        tp_b = p->l->sp ? 2 * gather : wf_reduce_s(p); /* reduce-scatter, gather */
         /* max, sum and the target's logit of each token are reduced in the loss */
         tp_f +=
             3 * wf_coll_s(p, WEFT_COLL_ALL_REDUCE, 4 * p->tokens, WEFT_TP, p->l->tp);

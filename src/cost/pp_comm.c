@@ -26,12 +26,14 @@ double weft_cost_pp_ratio(const weft_arch *a, int tp, int pp, double value_bytes
 double wf_p2p_bytes(const wf_place *p)
 {
     return weft_cost_pp_boundary_bytes(&p->q->arch, p->tokens, p->l->tp,
-                                       p->q->options.act_bytes, 1);
+                                       p->q->options.act_bytes,
+                                       p->q->options.scatter_gather);
 }
 
 double wf_p2p_gather_s(const wf_place *p)
 {
-    if (p->l->sp || p->l->tp == 1 || p->envelope) return 0;
+    if (p->l->sp || p->l->tp == 1 || p->envelope || !p->q->options.scatter_gather)
+        return 0;
     return wf_coll_s(p, WEFT_COLL_ALL_GATHER, wf_p2p_bytes(p) * p->t, WEFT_TP,
                      p->l->tp);
 }

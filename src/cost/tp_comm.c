@@ -31,6 +31,14 @@ double weft_cost_tp_ratio(const weft_arch *a, weft_pass pass, int tp,
 
 /* ---- exposed in a layer ---------------------------------------------------------- */
 
+double wf_reduce_s(const wf_place *p)
+{
+    const weft_cost_options *o = &p->q->options;
+    double e = o->reduce_bytes > 0 ? o->reduce_bytes : o->act_bytes;
+    return wf_coll_s(p, WEFT_COLL_ALL_REDUCE, p->tokens * (double)p->q->arch.hidden * e,
+                     WEFT_TP, p->l->tp);
+}
+
 static double beside(double comm, double work)
 {
     return comm > work ? comm - work : 0;
@@ -63,7 +71,7 @@ void wf_tp_price(const wf_place *p, int kind, const wf_matmuls *g, wf_layer_comm
                                   beside(n * scatter, g->column_w)
                             : x.i + x.w;
     } else if (p->l->tp > 1) {
-        double reduce = wf_coll_s(p, WEFT_COLL_ALL_REDUCE, bytes, WEFT_TP, p->l->tp);
+        double reduce = wf_reduce_s(p);
         x.f = x.i = n * reduce;
         x.b = o->overlap_tp ? beside(n * reduce, g->column_w) : x.i;
     }

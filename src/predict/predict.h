@@ -8,4 +8,12 @@
 weft_status wf_predict_held(const weft_cost_model *q, const weft_layout *l,
                             const weft_schedule *s,
                             weft_memory *memory) WEFT_MUST_CHECK;
+/* options.exact_memory: activations, logits, temporaries and comm in place of those above.
+ * costs: when messages are under way. */
+weft_status wf_predict_exact(const weft_cost_model *q, const weft_layout *l,
+                             const weft_schedule *s, const weft_costs *costs,
+                             weft_memory *memory) WEFT_MUST_CHECK;
+/* most [p]: messages that a rank has sent and their receivers not yet taken. */
+weft_status wf_predict_messages(const weft_schedule *s, const weft_costs *costs,
+                                int64_t *most) WEFT_MUST_CHECK;
 #endif
