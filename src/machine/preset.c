@@ -36,7 +36,7 @@
     .memory_bytes_per_s = (RATE)*GB, .reserve_bytes = 1.6e9, .units = UNITS,           \
     .tile_m = 128, .tile_n = 256
 
-#define NVLINK_ALPHA 6.5e-6
+#define NVLINK_ALPHA 7.5e-6
 #define NIC_ALPHA    1.0e-5
 
 static const weft_machine presets[] = {
