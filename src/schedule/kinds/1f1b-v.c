@@ -20,8 +20,6 @@
  * Peak 2(2p div 3 + 1) chunk activations once m is large enough; 4m(p-1) messages. Idle
  * in times of 1 and 2 15, 22, 33 for p = 4, 6, 8; no closed form is known.
  */
-#include <limits.h>
-
 #include "base/alloc.h"
 #include "schedule/kinds/vblock.h"
 
@@ -110,30 +108,34 @@ static int holds_little(int p, const wf_block *b)
 
 /* ---- the search ----------------------------------------------------------------- */
 
-enum { RUNS = 4, MOST_SKIPS = 16 };
+enum {
+    RUNS = 2,
+    FEW_RANKS = 9,
+    MOST_BLOCKS = 2 * FEW_RANKS,
+    FIRST = 5 /* often the best or nearly: runs along the others soon end as too late */
+};
 
-/* Blocks that are looked at. */
+/* Blocks that are looked at. For p = 10..40 all others were tried too: only for few ranks
+ * is one of them ever better than the first four, or a run that looks less far ahead. */
 static int n_blocks(int p)
 {
-    return 2 * (p < MOST_SKIPS ? p : MOST_SKIPS);
+    return p <= FEW_RANKS ? 2 * p : 4;
 }
 
 /* The plain block, then those that pass over one or two slots. */
 static int make_tries(int p, int *open, wf_block *block, wf_try *tries)
 {
-    int blocks = 0;
-    for (int i = 0; i < n_blocks(p); i++) {
-        wf_block *b = block + (int64_t)blocks * p;
+    int n = 0, runs = p < 6 ? 2 : 1;
+    for (int k = 0; k < n_blocks(p); k++) {
+        int i = (k + FIRST) % n_blocks(p);
+        wf_block *b = block + (int64_t)i * p;
         make_block(p, i / 2, i == 0 ? 0 : 1 + i % 2, open, b);
         if (!holds_little(p, b)) continue;
-        for (int k = 0; k < RUNS; k++)
-            tries[RUNS * blocks + k] = (wf_try){.block = b,
-                                                .period = WF_V_PERIOD,
-                                                .ahead = k % 2 ? 8 : 4,
-                                                .start = k / 2 ? INT_MAX : 3};
-        blocks++;
+        for (int far = 0; far < runs; far++)
+            tries[n++] = (wf_try){
+                .block = b, .period = WF_V_PERIOD, .ahead = far ? 4 : 8, .start = 3};
     }
-    return RUNS * blocks;
+    return n;
 }
 
 static weft_status search(const weft_schedule *s, const wf_try *tries, int n)
@@ -157,15 +159,13 @@ static weft_status search(const weft_schedule *s, const wf_try *tries, int n)
 
 static weft_status generate(const weft_schedule *s, const weft_schedule_options *opt)
 {
+    wf_try tries[RUNS * MOST_BLOCKS];
     wf_block *block = NULL;
-    wf_try *tries = NULL;
     int *open = NULL;
     weft_status st = WF_ALLOC(n_blocks(s->p) * (int64_t)s->p, &block);
-    if (st == WEFT_OK) st = WF_ALLOC(n_blocks(s->p) * RUNS, &tries);
     if (st == WEFT_OK) st = WF_ALLOC(s->p, &open);
     if (st == WEFT_OK) st = search(s, tries, make_tries(s->p, open, block, tries));
     wf_free(block);
-    wf_free(tries);
     wf_free(open);
     return st;
 }

@@ -112,12 +112,6 @@ static void zb_v_block(int64_t p, wf_block *block)
 
 /* ---- the search ----------------------------------------------------------------- */
 
-typedef struct plan {
-    wf_block *block; /* [MOST_BLOCKS][p] */
-    wf_try tries[16];
-    int n, v;
-} plan;
-
 /* How to run along a block. */
 typedef struct rule {
     int block, ahead, keep;
@@ -139,12 +133,18 @@ static const rule v_rules[] = {
     {0, 8, 2, WF_FILL_FIT},    {1, 4, 1, WF_FILL_FIT},    {0, 2, 1, WF_FILL_ALWAYS},
     {0, 2, 1, WF_FILL_FIT},    {0, 4, 1, WF_FILL_FIT},    {2, 8, 1, WF_FILL_ALWAYS},
     {1, 2, 1, WF_FILL_ALWAYS}, {0, 8, 2, WF_FILL_ALWAYS}, {1, 8, 2, WF_FILL_ALWAYS},
-    {0, 0, 2, WF_FILL_ALWAYS}};
+    {0, 0, 2, WF_FILL_ALWAYS}, {0, 0, 2, WF_FILL_FIT}};
 
 enum {
     SINGLE_RULES = sizeof single_rules / sizeof *single_rules,
     V_RULES = sizeof v_rules / sizeof *v_rules
 };
+
+typedef struct plan {
+    wf_block *block; /* [MOST_BLOCKS][p] */
+    wf_try tries[SINGLE_RULES > V_RULES ? SINGLE_RULES : V_RULES];
+    int n, v;
+} plan;
 
 static void add_tries(plan *x, int p, const rule *rules, int n)
 {
