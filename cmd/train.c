@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "cmd/commands.h"
 #include "cmd/model_file.h"
+#include "cmd/train_machine.h"
 #include "layout/fields.h"
 
 static weft_backend backend_of(const char *name)
@@ -173,6 +174,7 @@ static weft_status prepare(wf_train *t)
     WF_TRY(weft_fault_check(weft_layout_world(&t->cfg.layout),
                             t->iters > t->verify_steps ? t->iters : t->verify_steps));
     WF_TRY(plan_trace(t));
+    WF_TRY(wf_train_plan(t));
     if (t->dry_run) return WEFT_OK;
     WF_TRY(check_memory(t));
     WF_TRY(read_data(t));
@@ -193,6 +195,7 @@ static int finish(wf_train *t, int rc)
         rc = wf_cmd_fail("train", WEFT_E_IO);
     weft_reference_destroy(t->ref);
     weft_data_destroy(t->data);
+    wf_train_forecast_clear(t);
     return rc;
 }
 
@@ -203,7 +206,10 @@ static int run_train(wf_train *t)
     if (wf_job_open(&t->job, &t->world_given, &rc)) return rc;
     if (!wf_job_agree(&t->job, prepare(t), &rc)) {
         if (t->dry_run) {
-            if (wf_job_speaks(&t->job)) wf_train_dry_run(t);
+            if (wf_job_speaks(&t->job)) {
+                wf_train_dry_run(t);
+                wf_train_put_forecast(t);
+            }
         } else {
             wf_catch_signals(&t->job);
             rc = wf_job_run(&t->job, weft_layout_world(&t->cfg.layout), wf_train_rank,
@@ -250,6 +256,9 @@ static void run_rows(wf_train *t, wf_option *rows)
          .help = "write the last steps' timelines here, measured and predicted"},
         {"compare", .type = WF_OPT_FLAG, .out = &t->compare,
          .help = "show the measured timeline beside the predicted one"},
+        {"machine", .type = WF_OPT_TEXT, .out = &t->machine, .arg = "MACHINE",
+         .help = "predict step time and memory on it, a file of weft machine measure; "
+                 "--compare puts what came of it beside"},
         {"verify", .type = WF_OPT_INT, .out = &t->verify_steps, .arg = "N", .min = 0,
          .max = 1000,
          .help = "first prove N f64 steps on this data equal to the unsplit run"},

@@ -7,12 +7,14 @@
 
 #include "cmd/launch.h"
 
+typedef struct wf_train_forecast wf_train_forecast; /* cmd/train_machine.h */
+
 /* What weft train was asked to do, shared by all ranks of the process. */
 typedef struct wf_train {
     wf_job job;
     weft_train_config cfg;
     const char *model, *dtype, *backend, *optimizer, *decay;
-    const char *log_path, *trace_dir, *prompt;
+    const char *log_path, *trace_dir, *prompt, *machine;
     wf_list files;
     int64_t iters, eval_interval, eval_iters, log_interval, sample, vocab;
     int compare, dry_run, verify_steps, threads;
@@ -25,7 +27,8 @@ typedef struct wf_train {
     weft_train_config check; /* f64 config of --verify                         */
     weft_reference *ref;
     weft_log *log;
-    double bigram; /* entropy of the text, nats per token            */
+    double bigram;               /* entropy of the text, nats per token            */
+    wf_train_forecast *forecast; /* of --machine, or NULL              */
 } wf_train;
 
 /* One rank of the run; for wf_job_run(). */

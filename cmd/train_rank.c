@@ -6,7 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
-#include "cmd/train.h"
+#include "cmd/train_machine.h"
 
 /* Everything of a rank's run. */
 typedef struct rank {
@@ -146,6 +146,7 @@ static weft_status one_step(rank *r, int *stop)
     double loss = NAN;
 
     WF_TRY(weft_engine_step(r->e, &s));
+    if (r->first) wf_train_time_step(r->t, &s);
     double rate = r->first ? wf_train_flops_per_s(t, &s) : 0;
     double worst[] = {(double)weft_arena_peak_total(weft_engine_arena(r->e)),
                       rate > r->peak};
@@ -217,10 +218,12 @@ static weft_status run(rank *r)
     WF_TRY(measure_peak(r));
     if (r->first) {
         wf_train_banner(r->t, r->comm, r->e, r->peak);
+        wf_train_put_forecast(r->t);
         if (r->t->log) WF_TRY(wf_train_log_start(r->t, r->comm, r->e, r->peak));
     }
     WF_TRY(run_steps(r));
     WF_TRY(show_traces(r));
+    if (r->t->compare) WF_TRY(wf_train_compare_machine(r->t, r->e, r->comm, r->world));
     return sample(r);
 }
 

@@ -90,6 +90,7 @@ typedef struct weft_cost_options {
     double grad_bytes;      /**< of an accumulated gradient: 4, or 2                  */
     double optimizer_bytes; /**< of a parameter: 12 (fp32 master and two moments)     */
     double act_bytes;       /**< of an activation: 2                                  */
+    double scratch_bytes;   /**< that the products over the heads take while they run */
     double reduce_bytes; /**< of a value in TP's reductions; 0: act_bytes           */
     double
         achieved_flops_per_s; /**< back of the envelope: every matmul FLOP at this rate,

@@ -35,6 +35,8 @@ static const wf_field fields[] = {
      WF_NOW, "bytes of optimizer state of a parameter"},
     {"act_bytes", NULL, WF_F64, WF_PLAIN, AT(act_bytes), 0.5, 8, "2", WF_NOW,
      "bytes of an activation"},
+    {"scratch_bytes", NULL, WF_F64, WF_BYTES, AT(scratch_bytes), 0, 1e15, "0", WF_NOW,
+     "scratch of the products over the heads, with exact memory"},
     {"reduce_bytes", NULL, WF_F64, WF_PLAIN, AT(reduce_bytes), 0, 8, "0", WF_NOW,
      "bytes of a value in the reductions of tp; 0: those of an activation"},
     {"achieved_flops", NULL, WF_F64, WF_FLOPS_S, AT(achieved_flops_per_s), 0, 1e21, "0",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Activations, logits and temporaries of `weft train` to the byte: its ops in the order of
  * the lowered schedule, its blocks in the order in which runtime/nn takes and gives them
- * (block.c, block_backward.c, ends.c, where each is named). What matmul libraries ask for
- * as scratch is not in it. */
+ * (block.c, block_backward.c, ends.c, where each is named). Of the matmul libraries'
+ * scratch only options.scratch_bytes is in it. */
 #include <math.h>
 #include <stddef.h>
 
@@ -130,8 +130,7 @@ static void heads(own *x)
 static void heads_end(own *x)
 {
     double one = x->T * x->n * x->e;
-
-    pulse(&x->temp, 3 * one + x->scores * x->e);
+    pulse(&x->temp, 3 * one + x->scores * x->e + x->q->options.scratch_bytes);
     take(&x->temp, -one);
 }
 
