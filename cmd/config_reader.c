@@ -246,10 +246,9 @@ static void name_of(const char *file, char *name, size_t size)
 /* A failure that does not name the file gets its name. */
 static weft_status named(const char *file, weft_status st)
 {
-    char words[512];
+    const char *words = weft_status_message();
     size_t n = strlen(file);
 
-    snprintf(words, sizeof words, "%s", weft_status_message());
     if (st == WEFT_OK || (!strncmp(words, file, n) && words[n] == ':')) return st;
     return WF_FAIL(st, "%s: %s", file, words);
 }

@@ -189,7 +189,8 @@ typedef struct weft_tensor_info {
  *  Errors name the key, the value and what is needed; unknown names get the nearest. */
 WEFT_API WEFT_MUST_CHECK weft_status weft_arch_parse(const char *text, weft_arch *out);
 /** Apply changes ("layers=6,vocab=256") to a model; unchanged on failure. */
-WEFT_API WEFT_MUST_CHECK weft_status weft_arch_change(weft_arch *a, const char *changes);
+WEFT_API WEFT_MUST_CHECK weft_status weft_arch_change(weft_arch *a,
+                                                      const char *changes);
 /** The shape of "gpt2", named "custom"; where config readers start. */
 WEFT_API void weft_arch_defaults(weft_arch *a);
 /** Set one field by name from text (Megatron's and Hugging Face's names are known too).

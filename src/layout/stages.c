@@ -29,27 +29,19 @@ int wf_stages_balanced(const weft_layout *l)
 
 /* ---- balanced -------------------------------------------------------------------- */
 
-/* Forward FLOPs of a token: the matmuls of a block and its attention scores, which the
- * kernels compute as a full square; the output layer over the padded vocabulary; an
- * addition per value in the embedding. TP divides them alike. */
+/* Forward FLOPs of a token: a block with its attention scores, which the kernels compute as
+ * a full square; the output layer over the padded vocabulary; an addition per value in the
+ * embedding. TP divides them alike. Where a model has layers of two kinds, all count as its
+ * last. */
 typedef struct flops {
     double block, embed, head;
 } flops;
 
 static flops flops_of(const weft_layout *l, const weft_arch *a)
 {
-    double weights = 0, hidden = (double)a->hidden;
-
-    for (int i = 0; i < weft_arch_tensor_count(a); i++) {
-        weft_tensor_info t;
-        weft_arch_tensor(a, i, &t);
-        if (t.layer > 0) break; /* rows come in forward order: block 0 is done */
-        if (t.layer == 0 && t.n_dims == 2)
-            weights += (double)t.size[0] * (double)t.size[1];
-    }
-    double scores = 4.0 * (double)(a->heads * a->head_dim) * (double)l->seq;
-    double rows = (double)weft_layout_padded_vocab(l, a);
-    return (flops){2 * weights + scores, hidden, 2 * hidden * rows};
+    double hidden = (double)a->hidden, rows = (double)weft_layout_padded_vocab(l, a);
+    return (flops){weft_arch_layer_flops(a, a->layers - 1, l->seq, 0), hidden,
+                   2 * hidden * rows};
 }
 
 /* Layers are equal, so each goes to the stage that has least work; the earliest where
