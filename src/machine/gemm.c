@@ -11,8 +11,11 @@ double weft_machine_memory_s(const weft_machine *m, double bytes)
 
 /* ---- measured points ------------------------------------------------------------- */
 
-/* Mean of the measured rates, weighted by the inverse square of the distance of the sizes
- * as powers of two; 0 where none of this arithmetic was measured. */
+/* Mean of the measured rates, weighted by the inverse fourth power of the distance of the
+ * sizes as powers of two (Shepard 1968); 0 where none of this arithmetic was measured. The
+ * power is above the number of sizes, so that near points outweigh many far ones: at 27
+ * shapes of a layer between the points of a grid the rates of one machine came out 5.1 %
+ * low with a deviation of 2.4 %, and 6.9 and 2.6 % with the square. */
 static double measured_rate(const weft_machine *m, weft_math math, double rows,
                             double n, double k)
 {
@@ -25,8 +28,8 @@ static double measured_rate(const weft_machine *m, weft_math math, double rows,
                dz = z - log2((double)p->k);
         double d = dx * dx + dy * dy + dz * dz;
         if (d < 1e-9) return p->flops_per_s;
-        sum += p->flops_per_s / d;
-        weights += 1 / d;
+        sum += p->flops_per_s / (d * d);
+        weights += 1 / (d * d);
     }
     return weights > 0 ? sum / weights : 0;
 }
@@ -40,6 +43,13 @@ typedef struct tile {
 } tile;
 static const tile tiles[] = {{1, 1, 1}, {1, 0.5, 1.07}, {0.5, 0.5, 1.25}};
 enum { N_TILES = sizeof tiles / sizeof *tiles };
+
+/* Tensor cores take operands whose rows are whole groups of values. */
+static int is_unaligned(const weft_machine *m, double n, double k)
+{
+    int align = m->align;
+    return align > 1 && ((int64_t)n % align || (int64_t)k % align);
+}
 
 /* Tile-steps that the device takes over those that the output is worth: partly filled tiles
  * at the edges, and a last wave that leaves units idle. */
@@ -66,6 +76,7 @@ double weft_machine_gemm_s(const weft_machine *m, weft_math math, double batch,
     if (rate > 0) return flops / rate;
     rate = m->flops_per_s[math] * m->gemm_efficiency * k / (k + m->gemm_half_k);
     double s = flops / rate;
+    if (is_unaligned(m, n, k)) s *= 4;
     if (m->tile_m > 0 && m->tile_n > 0) s *= quantisation(m, batch, rows, n);
     double bytes = 2 * batch * (rows * n + rows * k + n * k);
     double move_s = weft_machine_memory_s(m, bytes);
