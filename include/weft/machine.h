@@ -82,6 +82,8 @@ typedef struct weft_machine {
     double reserve_bytes;   /**< context, libraries, communicators, allocator gaps  */
     int32_t units;          /**< what tiles of a matmul are dealt to: SMs, cores    */
     int32_t tile_m, tile_n; /**< of the output, one to a unit; 0: no quantisation */
+    int32_t align; /**< sizes of 16-bit matmuls that are no multiple of it run at a
+                        quarter of the rate, without tensor cores; 0: no such need     */
 
     /* the constants of efficiency */
     double gemm_efficiency;      /**< share of the peak that a large matmul reaches   */
@@ -89,6 +91,8 @@ typedef struct weft_machine {
     double attention_efficiency; /**< share of the peak of a fused attention kernel */
     double memory_efficiency;    /**< share of the bandwidth that other kernels reach */
     double op_overhead_s;        /**< least time between the starts of two kernels    */
+    double overlap_tax; /**< of a collective's time, what it takes from the kernels that
+                             it runs beside: it needs units and memory as they do      */
 
     int32_t n_tiers;
     weft_tier tier[WEFT_MAX_TIERS]; /**< [n_tiers], innermost first           */

@@ -4,9 +4,10 @@
 
 #include "cost/cost.h"
 
-static double beside(double comm, double work)
+static double beside(const wf_place *p, double comm, double work)
 {
-    return comm > work ? comm - work : 0;
+    double hidden = comm < work ? comm : work;
+    return comm - hidden + p->q->machine.overlap_tax * hidden;
 }
 
 /* Ring (Liu et al. 2023, Ring Attention): cp - 1 times the keys and values of one rank go
@@ -18,8 +19,8 @@ static void ring(const wf_place *p, double kv_bytes, const wf_scores *a,
     double n = p->l->cp - 1, part = n / p->l->cp;
     double one = weft_machine_collective_s(&p->q->machine, WEFT_COLL_P2P, kv_bytes,
                                            p->stride[WEFT_CP], p->l->cp);
-    out->f = beside(n * one, part * a->f.s);
-    out->i = out->b = beside(2 * n * one, part * a->b.s);
+    out->f = beside(p, n * one, part * a->f.s);
+    out->i = out->b = beside(p, 2 * n * one, part * a->b.s);
 }
 
 /* All-gather (Dubey et al. 2024, Llama 3, section 3.3.2): of all keys and values before

@@ -54,9 +54,11 @@ static int64_t dp_stride(const wf_place *p)
                                                    : p->stride[WEFT_DP];
 }
 
-static double beside(double comm, double work)
+/* What is left of a collective beside `work`, and what the work loses to it meanwhile. */
+static double beside(const wf_place *p, double comm, double work)
 {
-    return comm > work ? comm - work : 0;
+    double hidden = comm < work ? comm : work;
+    return comm - hidden + p->q->machine.overlap_tax * hidden;
 }
 
 wf_dp wf_dp_price(const wf_place *p, const wf_rank *r)
@@ -77,7 +79,7 @@ wf_dp wf_dp_price(const wf_place *p, const wf_rank *r)
         x.exposed = x.total;
         if (p->q->options
                 .overlap_dp) /* of a bucket each way nothing is left to hide in */
-            x.exposed = beside(grads, r->b + r->r) + beside(params, r->f) +
+            x.exposed = beside(p, grads, r->b + r->r) + beside(p, params, r->f) +
                         (grads + params) / layers;
         if (x.exposed > x.total) x.exposed = x.total;
         return x;
@@ -87,10 +89,11 @@ wf_dp wf_dp_price(const wf_place *p, const wf_rank *r)
     x.total = m * per_micro + once;
     x.exposed = x.total;
     if (p->q->options.overlap_dp) {
-        double forward = p->l->zero == 3 ? beside(params, r->f) : 0;
-        double backward = beside(grads + (p->l->zero == 3 ? params : 0), r->b + r->r);
-        x.exposed =
-            m * (forward + backward) + beside(once, r->f) + (per_micro + once) / layers;
+        double forward = p->l->zero == 3 ? beside(p, params, r->f) : 0;
+        double backward =
+            beside(p, grads + (p->l->zero == 3 ? params : 0), r->b + r->r);
+        x.exposed = m * (forward + backward) + beside(p, once, r->f) +
+                    (per_micro + once) / layers;
     }
     if (x.exposed > x.total) x.exposed = x.total;
     return x;

@@ -39,9 +39,11 @@ double wf_reduce_s(const wf_place *p)
                      WEFT_TP, p->l->tp);
 }
 
-static double beside(double comm, double work)
+/* What is left of a collective beside `work`, and what the work loses to it meanwhile. */
+static double beside(const wf_place *p, double comm, double work)
 {
-    return comm > work ? comm - work : 0;
+    double hidden = comm < work ? comm : work;
+    return comm - hidden + p->q->machine.overlap_tax * hidden;
 }
 
 /* Sums of a layer: after attention and after the MLP; side by side they share one. */
@@ -67,13 +69,13 @@ void wf_tp_price(const wf_place *p, int kind, const wf_matmuls *g, wf_layer_comm
         x.f = n * (gather + scatter);
         x.i = n * (gather + scatter);
         x.w = n * gather;
-        x.b = o->overlap_tp ? n * gather + beside(n * gather, g->column_i) +
-                                  beside(n * scatter, g->column_w)
+        x.b = o->overlap_tp ? n * gather + beside(p, n * gather, g->column_i) +
+                                  beside(p, n * scatter, g->column_w)
                             : x.i + x.w;
     } else if (p->l->tp > 1) {
         double reduce = wf_reduce_s(p);
         x.f = x.i = n * reduce;
-        x.b = o->overlap_tp ? beside(n * reduce, g->column_w) : x.i;
+        x.b = o->overlap_tp ? beside(p, n * reduce, g->column_w) : x.i;
     }
     *out = x;
 }

@@ -41,6 +41,8 @@ static const wf_field fields[] = {
      "rows of such a tile; 0: no quantisation"},
     {"tile_n", NULL, WF_I32, WF_PLAIN, AT(tile_n), 0, 4096, "0", WF_NOW,
      "columns of such a tile"},
+    {"align", NULL, WF_I32, WF_PLAIN, AT(align), 0, 4096, "0", WF_NOW,
+     "sizes of matmuls that are no multiple of it are slow; 0: none"},
     /* constants of efficiency: wf_machine_first_constant() */
     {"gemm_efficiency", NULL, WF_F64, WF_PLAIN, AT(gemm_efficiency), 0.01, 1, "1",
      WF_NOW, "share of the peak that a large matmul reaches"},
@@ -52,6 +54,8 @@ static const wf_field fields[] = {
      WF_NOW, "share of the memory bandwidth that other kernels reach"},
     {"op_overhead", NULL, WF_F64, WF_SECONDS, AT(op_overhead_s), 0, 1, "0", WF_NOW,
      "least time between the starts of two kernels"},
+    {"overlap_tax", NULL, WF_F64, WF_PLAIN, AT(overlap_tax), 0, 1, "0", WF_NOW,
+     "of a collective's time, what kernels beside it lose"},
 };
 static const wf_table table = {"machine field", "", sizeof fields / sizeof *fields,
                                fields};

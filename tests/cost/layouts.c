@@ -68,7 +68,7 @@ static void parts_sum_to_the_step(void **state)
  * and the stages together the whole. */
 static void compute_of_all_ranks_is_that_of_one(void **state)
 {
-    const char *ideal = "h100:64x8,tile_m=0,gemm-half-k=0,op-overhead=0,"
+    const char *ideal = "h100:64x8,tile_m=0,align=0,gemm-half-k=0,op-overhead=0,"
                         "memory-bandwidth=0";
     weft_cost_model q = given_model(GIVEN_GPT, ideal, NULL);
     weft_layout one = given_layout(&q.arch, "global_batch=8 vocab_multiple=1");
