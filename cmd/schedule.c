@@ -81,6 +81,25 @@ static weft_status check_size(const wf_schedule_args *a, weft_placement_kind pla
         a->m, stages, (long long)stages * a->m, MOST_FORWARDS, MOST_FORWARDS / stages);
 }
 
+/* What the search of `optimal` would not look at, though the result depends on it. */
+static weft_status check_optimal(const wf_schedule_args *a)
+{
+    int has_bytes = a->stage_free_i || a->stage_free_w;
+    if (a->overlap_cost || (a->overlap && !strcmp(a->overlap, "atomic")))
+        return WF_FAIL(
+            WEFT_E_INVALID,
+            "--%s %s: optimal makes no pairs of ops; --overlap serial is all "
+            "it knows, dualpipev has pairs",
+            a->overlap_cost ? "overlap-cost" : "overlap",
+            a->overlap_cost ? a->overlap_cost : a->overlap);
+    if (a->mem_limit && !has_bytes && wf_schedule_has_bytes(a))
+        return WF_FAIL(WEFT_E_INVALID,
+                       "--mem-limit %s: optimal keeps a limit in bytes of what I and W "
+                       "free; give --stage-free-i or --stage-free-w",
+                       a->mem_limit);
+    return WEFT_OK;
+}
+
 /* A schedule for the times of each stage, and what no schedule can beat. */
 static weft_status make_optimal(const wf_schedule_args *a, weft_schedule_options *o,
                                 weft_schedule *s, double *bound)
@@ -89,6 +108,7 @@ static weft_status make_optimal(const wf_schedule_args *a, weft_schedule_options
     weft_schedule_options plain = {.placement = o->placement};
     weft_schedule_lower_bound least = {.makespan = 0};
     wf_schedule_stages lists;
+    WF_TRY(check_optimal(a));
     WF_TRY(weft_schedule_shape(a->kind, a->p, a->m, a->v, &plain, &shape));
     WF_TRY(wf_schedule_stages_read(a, &shape, o, &lists));
     weft_status st = weft_schedule_optimal(a->p, a->m, a->v, o, s, &least);
@@ -107,9 +127,9 @@ static weft_status make(const wf_schedule_args *a, const wf_args *args,
                        a->kind);
     WF_TRY(wf_schedule_placement(a, &options.placement));
     WF_TRY(check_size(a, options.placement));
-    if (!strcmp(a->kind, "optimal") || !wf_schedule_has_bytes(a))
-        WF_TRY(wf_schedule_limit_read(a, &options.mem_limit));
     if (!strcmp(a->kind, "optimal")) return make_optimal(a, &options, s, bound);
+    if (a->mem_limit && !wf_schedule_has_bytes(a))
+        WF_TRY(wf_num_f64("--mem-limit", a->mem_limit, WF_PLAIN, &options.mem_limit));
     if (!strcmp(a->kind, "zb-auto")) {
         if (a->mem_limit && wf_schedule_has_bytes(a))
             return WF_FAIL(
@@ -401,9 +421,11 @@ int wf_cmd_schedule(int argc, char **argv)
                  "for its own"},
         {0}};
     const wf_option memory[] = {
-        TEXT("mem-limit", mem_limit, "N",
+        TEXT("mem-limit", mem_limit, "N,...",
              "forwards of a full stage that a rank may hold; 0 is 2p, or p on a V "
-             "(zb-auto), or no limit (optimal). Beside bytes: bytes, for every kind"),
+             "(zb-auto), or no limit (optimal, which takes one for each rank too). "
+             "Beside "
+             "bytes: bytes, for every kind, one or rank by rank"),
         TEXT("stage-free-i", stage_free_i, "A,B,...",
              "bytes of a forward that its I or B frees, one for all or stage by stage"),
         TEXT("stage-free-w", stage_free_w, "A,B,...",

@@ -83,7 +83,8 @@ void wf_schedule_costs_clear(wf_schedule_costs *c);
 /* Times, memory and their lists by stage for the kind `optimal`; `out` holds what opt
  * points to. Simulated times and bounds are out->parts times too long, as above. */
 typedef struct wf_schedule_stages {
-    double *item; /* five lists of one item a stage */
+    double *item;              /* five lists of one item a stage */
+    wf_schedule_numbers limit; /* by rank */
     double parts;
 } wf_schedule_stages;
 
@@ -92,9 +93,6 @@ WEFT_MUST_CHECK weft_status wf_schedule_stages_read(const wf_schedule_args *a,
                                                     weft_schedule_options *opt,
                                                     wf_schedule_stages *out);
 void wf_schedule_stages_clear(wf_schedule_stages *l);
-/* --mem-limit: bytes where what I and W free is given in bytes, else forwards. */
-WEFT_MUST_CHECK weft_status wf_schedule_limit_read(const wf_schedule_args *a,
-                                                   double *out);
 
 /* ---- files ---------------------------------------------------------------------- */
 
@@ -115,6 +113,7 @@ typedef struct wf_schedule_sim_options {
     weft_sim_options o;
     weft_sim_bytes bytes;
     wf_schedule_numbers list[2 + WEFT_OP_R]; /* of bytes */
+    wf_schedule_numbers limit;               /* of bytes, by rank */
 } wf_schedule_sim_options;
 
 /* Does a flag of bytes say that memory is asked for? */

@@ -198,14 +198,13 @@ weft_status wf_schedule_times_read(const wf_schedule_args *a, double parts,
 
 /* ---- optimal: all of it stage by stage ------------------------------------------ */
 
-weft_status wf_schedule_limit_read(const wf_schedule_args *a, double *out)
+/* One for all ranks, or one for each. */
+static weft_status read_limit(const wf_schedule_args *a, int p, wf_schedule_numbers *l)
 {
+    static const char flag[] = "--mem-limit";
     wf_unit unit = a->stage_free_i || a->stage_free_w ? WF_BYTES : WF_PLAIN;
-    if (!a->mem_limit) {
-        *out = 0;
-        return WEFT_OK;
-    }
-    return wf_num_f64("--mem-limit", a->mem_limit, unit, out);
+    WF_TRY(wf_schedule_numbers_read(flag, a->mem_limit, unit, NULL, l));
+    return wf_schedule_spread(flag, "a rank each", p, l);
 }
 
 /* Durations [p][v][kind] to lists of F, I, W by stage. */
@@ -251,6 +250,8 @@ static weft_status read_stages(const wf_schedule_args *a, const weft_schedule *q
     opt->stage_w = l->item + 2 * n;
     if (a->stage_free_i) opt->stage_free_i = l->item + 3 * n;
     if (a->stage_free_w) opt->stage_free_w = l->item + 4 * n;
+    if (a->mem_limit) WF_TRY(read_limit(a, q->p, &l->limit));
+    opt->rank_limit = l->limit.x;
     return WEFT_OK;
 }
 
@@ -270,6 +271,7 @@ weft_status wf_schedule_stages_read(const wf_schedule_args *a, const weft_schedu
 void wf_schedule_stages_clear(wf_schedule_stages *l)
 {
     wf_free(l->item);
+    wf_free(l->limit.x);
     *l = (wf_schedule_stages){0};
 }
 

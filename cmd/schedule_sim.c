@@ -43,11 +43,12 @@ static weft_status read_bytes(const wf_schedule_args *a, const weft_schedule *s,
     for (int kind = 0; kind < WEFT_OP_R; kind++)
         o->bytes.temp[kind] = o->list[2 + kind].x;
     o->bytes.temp[WEFT_OP_R] = o->bytes.temp[WEFT_OP_F]; /* a forward again */
-    if (a->mem_limit && wf_schedule_has_bytes(a))
-        WF_TRY(wf_num_f64("--mem-limit", a->mem_limit, WF_BYTES, &o->bytes.limit));
-    if (o->bytes.limit < 0)
-        return WF_FAIL(WEFT_E_INVALID, "--mem-limit %s: a rank has at least 0 bytes",
-                       a->mem_limit);
+    if (a->mem_limit && wf_schedule_has_bytes(a)) {
+        WF_TRY(wf_schedule_numbers_read("--mem-limit", a->mem_limit, WF_BYTES, NULL,
+                                        &o->limit));
+        WF_TRY(wf_schedule_spread("--mem-limit", "a rank each", s->p, &o->limit));
+        o->bytes.rank_limit = o->limit.x;
+    }
     if (wf_schedule_has_bytes(a)) o->o.bytes = &o->bytes;
     return WEFT_OK;
 }
@@ -89,6 +90,7 @@ void wf_schedule_sim_clear(wf_schedule_sim_options *o)
 {
     for (int k = 0; k < N_LISTS; k++)
         wf_free(o->list[k].x);
+    wf_free(o->limit.x);
 }
 
 /* ---- memory --------------------------------------------------------------------- */

@@ -30,7 +30,8 @@ typedef struct weft_sim_bytes {
     const double *free_i; /**< kept from the start of F to the end of I (or B) */
     const double *free_w; /**< kept from the start of F to the end of W (or B) */
     const double *temp[WEFT_OP_N_COMPUTE]; /**< kept only while an op of a kind runs */
-    double limit; /**< of each rank, for weft_sim.first_over; 0: none */
+    double limit;             /**< of each rank, for weft_sim.first_over; 0: none */
+    const double *rank_limit; /**< [p] in place of limit */
 } weft_sim_bytes;
 
 /** Zeroed: one step, no optimizer, no bytes. */

@@ -21,12 +21,19 @@ static weft_status check_list(const double *list, int n, const char *what)
     return WEFT_OK;
 }
 
+static double limit_of(const weft_sim_bytes *b, int rank)
+{
+    return b->rank_limit ? b->rank_limit[rank] : b->limit;
+}
+
 static weft_status check_bytes(const weft_schedule *s, const weft_sim_bytes *b)
 {
     int n = weft_schedule_stages(s);
-    if (!wf_is_duration(b->limit))
-        return WF_FAIL(WEFT_E_INVALID, "the limit of memory is %g bytes, not 0 or more",
-                       b->limit);
+    for (int r = 0; r < s->p; r++)
+        if (!wf_is_duration(limit_of(b, r)))
+            return WF_FAIL(WEFT_E_INVALID,
+                           "the limit of memory is %g bytes, not 0 or more",
+                           limit_of(b, r));
     WF_TRY(check_list(b->free_i, n, "what I frees"));
     WF_TRY(check_list(b->free_w, n, "what W frees"));
     for (int kind = 0; kind < WEFT_OP_N_COMPUTE; kind++)
@@ -94,7 +101,7 @@ static void give(wf_memory *m, int rank, const weft_op *op)
 static void note_peak(wf_memory *m, int rank, const weft_op *op, double at)
 {
     weft_sim_held held = {m->now[rank], at, *op};
-    double limit = m->bytes->limit;
+    double limit = limit_of(m->bytes, rank);
     if (held.bytes > m->peak[rank].bytes) m->peak[rank] = held;
     if (limit > 0 && held.bytes > limit && !(m->first_over[rank].bytes > 0))
         m->first_over[rank] = held;

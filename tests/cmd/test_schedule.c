@@ -293,7 +293,9 @@ static void optimal_stands_beside_its_lower_bound(void **state)
         {"-p 3 -m 4 --stage-tf 1,1,2 --stage-ti 1,1,2 --stage-tw 1,1,2", 26},
         {"-p 4 -m 16 --placement v", 49.5},
         {"-p 2 -m 6 --tf 1ms --ti 1ms --tw 1ms --latency 0s", 0.019},
-        {"-p 1 -m 3 --mem-limit 6GiB --stage-free-i 4GiB --stage-free-w 2GiB", 9}};
+        {"-p 1 -m 3 --mem-limit 6GiB --stage-free-i 4GiB --stage-free-w 2GiB", 9},
+        {"-p 2 -m 4 --mem-limit 2,1", 14},
+        {"-p 2 -m 4 --mem-limit 20,10 --stage-free-i 5 --stage-free-w 5", 14}};
     for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
         json_t *j = weft_json("schedule optimal %s --json", row[i].words);
         assert_true(number(j, "makespan") <= row[i].makespan * (1 + 1e-9));
@@ -302,6 +304,14 @@ static void optimal_stands_beside_its_lower_bound(void **state)
     }
     refuses(2, "--mem-limit 5e+09: one micro-batch needs 6e+09 on rank 0",
             "schedule optimal -p 2 -m 3 --mem-limit 5GB --stage-free-i 6GB");
+    refuses(2, "--mem-limit has 2 items, one or 3 (a rank each) are needed",
+            "schedule optimal -p 3 -m 3 --mem-limit 5,4");
+    refuses(2, "--overlap atomic: optimal makes no pairs of ops",
+            "schedule optimal -p 2 -m 3 --overlap atomic");
+    refuses(2, "--overlap-cost 2: optimal makes no pairs of ops",
+            "schedule optimal -p 2 -m 3 --overlap-cost 2");
+    refuses(2, "--mem-limit 5GB: optimal keeps a limit in bytes of what I and W free",
+            "schedule optimal -p 2 -m 3 --mem-limit 5GB --stage-temp-f 1GB");
 }
 
 static void files_appear_whole_or_not_at_all(void **state)

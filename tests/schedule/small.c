@@ -92,8 +92,8 @@ static void print_problem(const problem *a, double own, const char *what)
 static void finds_the_best_of_all_orders_of_two_ranks(void **state)
 {
     uint64_t seed = 17;
-    int n = 0, limited_v = 0, most = is_long ? 2000000 : 20000;
-    for (int k = 0; k < (is_long ? 2000 : 400); k++) {
+    int n = 0, limited_v = 0, most = is_long ? 2000000 : 8000;
+    for (int k = 0; k < (is_long ? 2000 : 300); k++) {
         problem a;
         double bound[2];
         draw(&a, 2, 3, &seed);
