@@ -70,16 +70,18 @@ static void set_stages(weft_run *run)
     weft_layout *l = &run->layout;
     int64_t n = (int64_t)l->pp * l->vpp, layers = run->arch.layers;
     int64_t slots = layers + 2, each = slots / n, rest = slots % n;
-    int used = 0;
+    int64_t count[WEFT_BALANCE_MAX_STAGES];
+    weft_text text = {0};
 
-    if (layers % n == 0 || n < 2) return;
-    l->stage_layers[0] = 0;
-    for (int64_t s = 0; s < n && used < (int)sizeof l->stage_layers - 12; s++) {
+    if (layers % n == 0 || n < 2 || n > WEFT_BALANCE_MAX_STAGES) return;
+    for (int64_t s = 0; s < n; s++)
         /* one more on the `rest` stages after the first */
-        int64_t more = s >= 1 && s <= rest, ends = (s == 0) + (s == n - 1);
-        used += snprintf(l->stage_layers + used, sizeof l->stage_layers - (size_t)used,
-                         "%s%lld", s ? "," : "", (long long)(each + more - ends));
-    }
+        count[s] = each + (s >= 1 && s <= rest) - (s == 0) - (s == n - 1);
+    weft_writer out = weft_text_writer(&text);
+    weft_stages_write_counts((int)n, count, &out);
+    if (text.s && strlen(text.s) < sizeof l->stage_layers)
+        strcpy(l->stage_layers, text.s);
+    weft_text_clear(&text);
 }
 
 static void check(const wf_row *r, weft_run *run)
