@@ -70,13 +70,11 @@ typedef struct weft_score_line {
 WEFT_API void weft_score_source(const weft_runs *r, const char *source, weft_half half,
                                 weft_score_line *out);
 /** Layouts of one model on one number of GPUs: share of pairs in the measured order, and
- *  how much longer than the best the predicted best took. As the planner does, of the
- *  predictions within 2 % of the fastest the simplest layout is taken (fewest ways of
- *  splitting the model, fewest stages, smallest micro-batch); regret_fastest is without that. Over
- *  the rows whose group text is this; layouts < 2: no pairs. */
+ *  how much longer than the best the predicted best took. Over the rows whose group text
+ *  is this; layouts < 2: no pairs. */
 typedef struct weft_score_group {
     int layouts;
-    double pair_agreement, regret, regret_fastest;
+    double pair_agreement, regret;
 } weft_score_group;
 WEFT_API void weft_score_group_of(const weft_runs *r, const char *group,
                                   weft_score_group *out);

@@ -42,41 +42,13 @@ static int in_group(const weft_run *r, const char *group)
     return !*r->skip && !strcmp(r->group, group);
 }
 
-/* What a planner would rather have where times are nearly the same: fewer ways of splitting
- * the model, fewer stages, smaller micro-batches, which leave memory free. */
-static int is_simpler(const weft_run *a, const weft_run *b)
-{
-    const weft_layout *x = &a->layout, *y = &b->layout;
-    int ways_x = (x->tp > 1) + (x->cp > 1) + (x->pp > 1);
-    int ways_y = (y->tp > 1) + (y->cp > 1) + (y->pp > 1);
-    if (ways_x != ways_y) return ways_x < ways_y;
-    if (x->pp != y->pp) return x->pp < y->pp;
-    if (x->micro_batch != y->micro_batch) return x->micro_batch < y->micro_batch;
-    return a->predicted_s < b->predicted_s;
-}
-
-/* The choice: of the rows within WF_TIE of the fastest prediction the simplest. */
-static const weft_run *choose(const weft_runs *r, const char *group,
-                              const weft_run *fastest)
-{
-    const weft_run *best = fastest;
-    for (int64_t i = 0; i < r->n; i++) {
-        const weft_run *a = &r->run[i];
-        if (in_group(a, group) &&
-            a->predicted_s <= fastest->predicted_s * (1 + WF_TIE) &&
-            is_simpler(a, best))
-            best = a;
-    }
-    return best;
-}
-
 void weft_score_group_of(const weft_runs *r, const char *group, weft_score_group *out)
 {
     const weft_run *fastest = NULL;
     double best = HUGE_VAL;
     int64_t pairs = 0, agree = 0;
 
-    *out = (weft_score_group){0, NAN, NAN, NAN};
+    *out = (weft_score_group){0, NAN, NAN};
     for (int64_t i = 0; i < r->n; i++) {
         const weft_run *a = &r->run[i];
         if (!in_group(a, group)) continue;
@@ -93,8 +65,7 @@ void weft_score_group_of(const weft_runs *r, const char *group, weft_score_group
     }
     if (!fastest) return;
     if (pairs) out->pair_agreement = (double)agree / (double)pairs;
-    out->regret = choose(r, group, fastest)->measured_s / best - 1;
-    out->regret_fastest = fastest->measured_s / best - 1;
+    out->regret = fastest->measured_s / best - 1;
 }
 
 /* The first row with this source (or group) before row i? */

@@ -10,6 +10,4 @@ int wf_run_seen_source(const weft_runs *r, int64_t i);
 int wf_run_seen_group(const weft_runs *r, int64_t i);
 /* Fewest layouts of a group that is reported. */
 enum { WF_GROUP_LEAST = 3 };
-/* Predictions that differ by less are taken as equal: well below the model's own error. */
-#define WF_TIE 0.02
 #endif

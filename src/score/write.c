@@ -50,7 +50,6 @@ static void put_groups(const weft_runs *r, wf_json *j)
         wf_json_put_i64(j, "layouts", g.layouts);
         wf_json_put_f64(j, "pair_agreement", g.pair_agreement);
         wf_json_put_f64(j, "regret", g.regret);
-        wf_json_put_f64(j, "regret_fastest", g.regret_fastest);
         wf_json_end_object(j);
     }
     wf_json_end_array(j);
@@ -140,14 +139,13 @@ static void write_sources(const weft_runs *r, weft_half half, weft_writer *out)
 static void write_groups(const weft_runs *r, weft_writer *out)
 {
     weft_score_group g;
-    weft_print(out, "\nlayouts  pairs  regret fastest  group\n");
+    weft_print(out, "\nlayouts  pairs  regret  group\n");
     for (int64_t i = 0; i < r->n; i++) {
         if (*r->run[i].skip || wf_run_seen_group(r, i)) continue;
         weft_score_group_of(r, r->run[i].group, &g);
         if (g.layouts < WF_GROUP_LEAST) continue;
         weft_print(out, "%7d %6.2f", g.layouts, g.pair_agreement);
         put_percent(g.regret, out);
-        put_percent(g.regret_fastest, out);
         weft_print(out, "  %s\n", r->run[i].group);
     }
 }
