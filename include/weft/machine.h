@@ -39,7 +39,7 @@ typedef enum weft_collective {
     WEFT_N_COLLS
 } weft_collective;
 
-enum { WEFT_MAX_TIERS = 4, WEFT_MAX_GEMM_POINTS = 64 };
+enum { WEFT_MAX_TIERS = 4, WEFT_MAX_GEMM_POINTS = 80 };
 
 /** Time of a message: alpha + bytes / beta. 0, 0: not measured. */
 typedef struct weft_alpha_beta {

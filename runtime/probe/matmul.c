@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matmuls by shape. A layer runs each of its products in three forms: y = x W^T, dx = dy W
- * and dW = dy^T x, the last into the accumulation type. A point is the rate of the three
- * together at one (m, n, k). That dW is added to what is there costs memory, not
- * multiplication: weft/cost.h counts it apart. */
+ * and dW = dy^T x, the last into the accumulation type. Where the tokens are few they are m
+ * in the first two and k in the third: a point is the rate of the forms that it stands for,
+ * by which of m and k is smaller. The first operand was made just before and is in the
+ * caches, as far as they hold it: activations or their gradient; weights and results are
+ * not. That dW is added to what is there costs memory, not multiplication: weft/cost.h
+ * counts it apart. */
 #include <math.h>
 
 #include "base/error.h"
@@ -15,11 +18,10 @@ typedef struct shape {
 enum { GRID = 3, HEADS = 8 };
 static const int64_t grid[GRID] = {128, 512, 2048};
 /* the products with the vocabulary, and those of attention */
-static const shape ends[] = {{1, 512, 32768, 512},
-                             {1, 512, 512, 32768},
-                             {1, 32768, 512, 512},
-                             {HEADS, 512, 512, 64},
-                             {HEADS, 512, 64, 512}};
+static const shape ends[] = {{1, 512, 32768, 512},  {1, 512, 512, 32768},
+                             {1, 32768, 512, 512},  {HEADS, 512, 512, 64},
+                             {HEADS, 512, 64, 512}, {HEADS, 128, 128, 64},
+                             {HEADS, 128, 64, 128}};
 enum { N_ENDS = sizeof ends / sizeof *ends, FIRST_ATTENTION = 3 };
 
 typedef struct product {
@@ -30,13 +32,12 @@ typedef struct product {
 static weft_status multiply(wf_probe *p, void *ctx)
 {
     product *x = ctx;
-    x->g.a = wf_probe_operand(p, x->a_bytes);
     x->g.b = wf_probe_operand(p, x->b_bytes);
     x->g.c = wf_probe_operand(p, x->c_bytes);
     return weft_k_gemm(p->k, &x->g);
 }
 
-enum { FORWARD, INPUT_GRAD, WEIGHT_GRAD, N_FORMS };
+enum { FORWARD, INPUT_GRAD, WEIGHT_GRAD };
 
 static product product_of(const shape *s, weft_dtype t, int form)
 {
@@ -70,21 +71,25 @@ weft_math wf_probe_math(weft_dtype t)
 static weft_status add_point(wf_probe *p, weft_dtype t, const shape *s)
 {
     double all = 0, flops = 2.0 * (double)(s->batch * s->m * s->n) * (double)s->k;
+    int first = s->batch == 1 && s->k < s->m ? WEIGHT_GRAD : FORWARD;
+    int last = s->batch == 1 && s->m < s->k ? INPUT_GRAD : WEIGHT_GRAD;
 
     if (p->m->n_gemms == WEFT_MAX_GEMM_POINTS) return WEFT_OK;
-    for (int form = 0; form < N_FORMS; form++) {
+    for (int form = first; form <= last; form++) {
         product x = product_of(s, t, form);
         double one;
+        x.g.a = wf_probe_keep(p, x.a_bytes);
         WF_TRY(wf_probe_time(p, multiply, &x, &one));
         p->report->matmuls++;
         all += one;
     }
+    wf_probe_keep(p, 0);
     p->m->gemm[p->m->n_gemms++] =
         (weft_gemm_point){.math = (int32_t)wf_probe_math(t),
                           .m = s->m,
                           .n = s->n,
                           .k = s->k,
-                          .flops_per_s = N_FORMS * flops / all};
+                          .flops_per_s = (last - first + 1) * flops / all};
     return WEFT_OK;
 }
 

@@ -22,7 +22,7 @@ static weft_status check_options(const weft_probe_options *o)
 /* Benchmarks in all, so that each gets its part of the time. */
 static int benchmarks(const weft_probe_options *o, const weft_machine *m)
 {
-    int forms = o->quick ? 3 * 10 : 3 * 32, kernels = 17;
+    int forms = o->quick ? 30 : 72, kernels = 17;
     int tiers = (m->ranks_per_node > 1) + (m->nodes > 1), sizes = o->quick ? 5 : 7;
     return o->n_dtypes * forms + kernels + tiers * WEFT_N_COLLS * sizes;
 }

@@ -10,9 +10,9 @@ typedef struct wf_probe {
     weft_group *world; /* NULL: one rank */
     weft_arena *arena;
     weft_kctx *k;
-    char *pool; /* what operands are cut from, going round */
-    int64_t pool_bytes, at;
-    double each_s; /* for the calls of one benchmark */
+    char *pool;                    /* what operands are cut from, going round */
+    int64_t pool_bytes, at, floor; /* what is below the floor stays where it is */
+    double each_s;                 /* for the calls of one benchmark */
     weft_machine *m;
     weft_probe_report *report;
 } wf_probe;
@@ -20,8 +20,10 @@ typedef struct wf_probe {
 typedef weft_status wf_probe_call(wf_probe *p, void *ctx);
 
 double wf_probe_now_s(void);
-/* The next bytes of the pool; none overlap within a turn round it. */
+/* The next bytes of the pool above its floor; none overlap within a turn round it. */
 void *wf_probe_operand(wf_probe *p, int64_t bytes);
+/* Bytes that stay in the caches, in place of those kept before; 0: none. */
+void *wf_probe_keep(wf_probe *p, int64_t bytes);
 /* The pool as numbers of type t between -1/2 and 1/2. */
 void wf_probe_fill(wf_probe *p, weft_dtype t);
 

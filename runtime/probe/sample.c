@@ -18,10 +18,17 @@ double wf_probe_now_s(void)
 void *wf_probe_operand(wf_probe *p, int64_t bytes)
 {
     bytes = (bytes + ALIGN - 1) / ALIGN * ALIGN;
-    if (p->at + bytes > p->pool_bytes) p->at = 0;
+    if (p->at + bytes > p->pool_bytes) p->at = p->floor;
     void *out = p->pool + p->at;
     p->at += bytes;
     return out;
+}
+
+void *wf_probe_keep(wf_probe *p, int64_t bytes)
+{
+    p->floor = (bytes + ALIGN - 1) / ALIGN * ALIGN;
+    p->at = p->floor;
+    return p->pool;
 }
 
 void wf_probe_fill(wf_probe *p, weft_dtype t)

@@ -49,7 +49,7 @@ static void every_figure_is_there_and_the_machine_is_legal(void **state)
         assert_int_equal(m->nodes, 1);
         assert_true(m->flops_per_s[math] > 0 && m->memory_bytes_per_s > 0);
         assert_true(m->memory_bytes > 0 && m->op_overhead_s > 0);
-        assert_int_equal(m->n_gemms, 10);
+        assert_int_equal(m->n_gemms, 12);
         for (int i = 0; i < m->n_gemms; i++) {
             assert_int_equal(m->gemm[i].math, math);
             assert_true(m->gemm[i].flops_per_s <= m->flops_per_s[math]);

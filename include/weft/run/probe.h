@@ -6,7 +6,8 @@
  *
  * Everything is timed by small benchmarks alone, on all ranks at once, since they share
  * memory bandwidth, caches and the vector and matrix units: never from a training run.
- * Operands move through a pool larger than the caches of a core, as they do in training.
+ * Operands that a layer has not just made move through a pool larger than the caches of a
+ * core, as they do in training.
  * The number kept of each benchmark is the median over its calls and the mean over ranks.
  */
 #ifndef WEFT_RUN_PROBE_H
