@@ -6,6 +6,10 @@
  *     bench_schedule                      interleaved 64 4096 2: 1,048,576 ops
  *     bench_schedule KIND P M V           V 0: the kind's own
  *     bench_schedule kinds [P M]          a line for every kind
+ *     bench_schedule row KIND P M V [LIMIT TF TI TW PLACEMENT]
+ *                                         one line for a program: ops, ms to generate, to
+ *                                         check, to simulate, makespan; the options are
+ *                                         those of zb-auto, times of a full stage
  *
  * Exit 1 above 0.1 s or 32 MiB for the default size, or above 0.1 s for a kind whose order
  * is written out, at 64 4096.
@@ -72,18 +76,21 @@ typedef struct times {
     int64_t ops;
 } times;
 
-static void measure(const char *kind, int p, int m, int v, times *t)
+static void measure(const char *kind, int p, int m, int v,
+                    const weft_schedule_options *opt, times *t)
 {
+    static const weft_schedule_options plain = {.tf = 1, .ti = 1, .tw = 1};
+    const weft_schedule_options *o = opt ? opt : &plain;
     weft_schedule s;
     weft_eval e;
     double t0 = now();
-    need(weft_schedule_make(kind, p, m, v, NULL, &s));
+    need(weft_schedule_make(kind, p, m, v, opt, &s));
     double t1 = now();
     need(weft_schedule_check(&s, 0, NULL));
     double t2 = now();
     double *dur = malloc((size_t)p * (size_t)s.v * WEFT_OP_N_COMPUTE * sizeof *dur);
     if (!dur) exit(2);
-    weft_costs_uniform(&s, 1, 2, 1, 1, 0, dur);
+    weft_costs_uniform(&s, o->tf, o->ti + o->tw, o->ti, o->tw, 0, dur);
     need(weft_schedule_eval(&s, &(weft_costs){.dur = dur}, NULL, NULL, &e));
     double t3 = now();
 
@@ -120,7 +127,8 @@ static double total(const times *t)
 /* Found by a search, of which the time is not promised. */
 static int is_searched(const char *kind)
 {
-    static const char *const kinds[] = {"zb-auto", "v-half", "v-min", "1f1b-v"};
+    static const char *const kinds[] = {"zb-auto", "v-half", "v-min", "1f1b-v",
+                                        "optimal"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
         if (!strcmp(kind, kinds[i])) return 1;
     return 0;
@@ -135,7 +143,7 @@ static int measure_kinds(int p, int m)
         const char *kind = weft_schedule_kind_name(weft_schedule_kind_at(k));
         times best = {0}, t;
         for (int i = 0; i < REPEATS; i++) {
-            measure(kind, p, m, strcmp(kind, "interleaved") ? 0 : 2, &t);
+            measure(kind, p, m, strcmp(kind, "interleaved") ? 0 : 2, NULL, &t);
             if (!i || total(&t) < total(&best)) best = t;
         }
         printf("%-15s %9lld %10.2f %8.2f %8.2f %8.2f%s\n", kind, (long long)best.ops,
@@ -146,8 +154,31 @@ static int measure_kinds(int p, int m)
     return slow;
 }
 
+static int measure_row(int argc, char **argv)
+{
+    weft_schedule_options o = {.mem_limit = 0};
+    times best = {0}, t;
+    if (argc != 6 && argc != 11) return 2;
+    if (argc == 11) {
+        o.mem_limit = atof(argv[6]);
+        o.tf = atof(argv[7]);
+        o.ti = atof(argv[8]);
+        o.tw = atof(argv[9]);
+        need(weft_placement_find(argv[10], &o.placement));
+    }
+    for (int i = 0; i < REPEATS; i++) {
+        measure(argv[2], atoi(argv[3]), atoi(argv[4]), atoi(argv[5]),
+                argc == 11 ? &o : NULL, &t);
+        if (!i || total(&t) < total(&best)) best = t;
+    }
+    printf("%lld %.6g %.6g %.6g %.17g\n", (long long)best.ops, 1e3 * best.generate,
+           1e3 * best.check, 1e3 * best.eval, best.makespan);
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
+    if (argc > 1 && !strcmp(argv[1], "row")) return measure_row(argc, argv);
     if (argc > 1 && !strcmp(argv[1], "kinds"))
         return measure_kinds(argc == 4 ? atoi(argv[2]) : 64,
                              argc == 4 ? atoi(argv[3]) : 4096);
@@ -158,12 +189,12 @@ int main(int argc, char **argv)
     times best, t;
 
     weft_set_allocator(counted_realloc, counted_free);
-    measure(kind, p, m, v, &best);
+    measure(kind, p, m, v, NULL, &best);
     long rss_grown = resident_kib() - rss;
     size_t own = peak;
     double cold = total(&best);
     for (int i = 1; i < REPEATS; i++) {
-        measure(kind, p, m, v, &t);
+        measure(kind, p, m, v, NULL, &t);
         if (total(&t) < total(&best)) best = t;
     }
     measure_lowered(kind, p, m, v, &best);

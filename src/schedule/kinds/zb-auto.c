@@ -215,7 +215,7 @@ static weft_status generate(const weft_schedule *s, const weft_schedule_options 
                         .latency = opt->latency * s->v,
                         .judged_latency = opt->latency * s->v,
                         .limit = limit_of(s, opt),
-                        .sample = 4 * (int64_t)s->p};
+                        .sample = (s->v == 1 ? 4 : 3) * (int64_t)s->p};
     const double dur[] = {opt->tf, opt->ti, opt->tw};
     for (int i = 0; i < WF_N_PARTS; i++) /* in times v as long as those of a chunk */
         search.dur[i] = given ? dur[i] : 1;
