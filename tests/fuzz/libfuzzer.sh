@@ -17,7 +17,7 @@ if [ -z "$name" ]; then
         -DWEFT_SANITIZE=fuzzer-no-link,address,undefined -DWEFT_FUZZ=ON -DWEFT_RUN=OFF \
         -DWEFT_BENCH=OFF -DBUILD_SHARED_LIBS=OFF >"$folder/configure.log" 2>&1 ||
         { cat "$folder/configure.log"; exit 1; }
-    cmake --build "$folder" >"$folder/build.log" 2>&1 || { tail -n 50 "$folder/build.log"; exit 1; }
+    cmake --build "$folder" --target fuzz >"$folder/build.log" 2>&1 || { tail -n 50 "$folder/build.log"; exit 1; }
     exit 0
 fi
 seconds=${WEFT_FUZZ_SECONDS:-60}
