@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "cmd/options.h"
+#include "cmd/stdio_writer.h"
 
 static int exit_code(weft_status st)
 {
@@ -18,7 +19,10 @@ static int exit_code(weft_status st)
 
 int wf_cmd_fail(const char *command, weft_status st)
 {
-    const char *words = weft_status_message();
+    char words[1024]; /* may quote a file */
+
+    snprintf(words, sizeof words, "%s", weft_status_message());
+    wf_plain(words);
     fprintf(stderr, "weft %s: %s\n", command, *words ? words : weft_status_name(st));
     return exit_code(st);
 }

@@ -156,3 +156,11 @@ weft_status wf_read_file(const char *path, int64_t max, char **text, int64_t *n)
     fclose(f);
     return st;
 }
+
+void wf_plain(char *text)
+{
+    for (unsigned char *c = (unsigned char *)text; *c; c++) {
+        if ((*c < 0x20 && *c != '\t') || *c == 0x7f) *c = '?';
+        if (*c == 0xc2 && c[1] >= 0x80 && c[1] <= 0x9f) c[0] = c[1] = '?';
+    }
+}

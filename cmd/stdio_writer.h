@@ -29,6 +29,10 @@ WEFT_MUST_CHECK weft_status wf_out_file_commit(wf_out_file *file);
 /* Give it up: nothing appears. Safe on a zeroed or committed file. */
 void wf_out_file_drop(wf_out_file *file);
 
+/* Text of a file for a terminal: what would command it (control characters but the tab, also
+ * those of two bytes in UTF-8, U+0080 to U+009F) becomes '?'. */
+void wf_plain(char *text);
+
 /* A whole file, NUL-terminated (the NUL is not counted), at most max bytes; "-"
  * reads the standard input. Free *text with wf_free(). WEFT_E_IO names the file and
  * the reason. */

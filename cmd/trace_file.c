@@ -3,6 +3,7 @@
 #include "cmd/trace_file.h"
 
 #include <jansson.h>
+#include <stdio.h>
 #include <string.h>
 #include <weft/draw.h>
 
@@ -65,6 +66,15 @@ static weft_status take_op(const json_t *args, weft_op *op)
     return WEFT_OK;
 }
 
+static weft_status take_label(const char *text, weft_trace *t, const char **out)
+{
+    char plain[256];
+
+    snprintf(plain, sizeof plain, "%s", text);
+    wf_plain(plain);
+    return weft_trace_label(t, plain, out);
+}
+
 static weft_status take_event(const json_t *event, weft_trace *t)
 {
     const json_t *args = json_object_get(event, "args");
@@ -80,7 +90,7 @@ static weft_status take_event(const json_t *event, weft_trace *t)
     WF_TRY(take_number(args, "end", &e.end));
     WF_TRY(take_op(args, &e.op));
     if (label)
-        WF_TRY(weft_trace_label(t, label, &e.label));
+        WF_TRY(take_label(label, t, &e.label));
     else
         WF_TRY(take_kind(args, &e.op.kind));
     e.rank = (int32_t)rank;
@@ -122,6 +132,8 @@ static weft_status take_trace(const json_t *root, weft_trace *t)
                        "with \"unit\" and \"title\" is missing");
     WF_TRY(take_int(about, "n_ranks", MOST_RANKS, &n_ranks));
     weft_trace_init(t, (int)n_ranks, unit, title);
+    wf_plain(t->unit);
+    wf_plain(t->title);
     t->measured = json_is_true(json_object_get(about, "measured"));
     weft_status st = take_events(events, t);
     if (st != WEFT_OK) weft_trace_clear(t);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weft train: options, preparation, and the run on all ranks. */
-#define _POSIX_C_SOURCE 200809L
+#define _DEFAULT_SOURCE /* MAP_ANONYMOUS */
 #include "cmd/train.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -60,6 +62,33 @@ static weft_status check_numbers(const wf_train *t)
                        "found %lld",
                        (long long)t->cfg.arch.vocab);
     return WEFT_OK;
+}
+
+/* OpenBLAS takes a work area for each thread that calls it, and looks for one for ever where
+ * the address space is limited and has none left: what the ranks of this process take must
+ * fit together. A rank: its stack, malloc's arena, its tensors. */
+static weft_status check_space(const wf_train *t)
+{
+    enum { AREA_MIB = 128, RANK_MIB = 128 };
+    int ranks = t->world_given ? 1 : weft_layout_world(&t->cfg.layout);
+    int64_t mib = (int64_t)ranks * (t->cfg.threads * AREA_MIB + RANK_MIB);
+    struct rlimit space;
+
+    if (t->cfg.backend == WEFT_BACKEND_REF || getrlimit(RLIMIT_AS, &space) ||
+        space.rlim_cur == RLIM_INFINITY)
+        return WEFT_OK;
+    void *room = mmap(NULL, (size_t)mib << 20, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (room != MAP_FAILED) {
+        munmap(room, (size_t)mib << 20);
+        return WEFT_OK;
+    }
+    return WF_FAIL(
+        WEFT_E_NOMEM,
+        "out of memory: ulimit -v leaves less than %lld MiB of address space: "
+        "%d for OpenBLAS in each thread and %d for the rest of each of %d "
+        "rank%s; a higher limit or --backend ref is needed",
+        (long long)mib, AREA_MIB, RANK_MIB, ranks, ranks == 1 ? "" : "s");
 }
 
 /* Bytes of all ranks on this machine against what it has. */
@@ -177,6 +206,7 @@ static weft_status prepare(wf_train *t)
     WF_TRY(wf_train_plan(t));
     if (t->dry_run) return WEFT_OK;
     WF_TRY(check_memory(t));
+    WF_TRY(check_space(t));
     WF_TRY(read_data(t));
     if (t->verify_steps > 0) {
         t->check = t->cfg;

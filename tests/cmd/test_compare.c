@@ -146,10 +146,34 @@ static void traces_that_are_none_are_refused_by_name(void **state)
     refuses(2, "no slice", "compare x.json a.json");
 }
 
+/* The title of a trace is text of whoever wrote the file. */
+static void a_trace_does_not_command_the_terminal(void **state)
+{
+    result r = weft("schedule 1f1b -p 2 -m 2 --summary --trace a.json");
+    done(&r);
+    assert_int_equal(
+        system("sed 's/\"title\":\"[^\"]*\"/\"title\":\"\\\\u001b[31m\\\\u009b1mred"
+               "\\\\u0007\"/' a.json >red.json"),
+        0);
+    r = weft("compare red.json a.json");
+    assert_int_equal(r.rc, 0);
+    assert_non_null(strstr(r.out, "?[31m??1mred?"));
+    for (const char *c = r.out; *c; c++)
+        assert_true(*c == '\n' || (unsigned char)*c >= 0x20);
+    done(&r);
+    write_text("x.json",
+               "{\"otherData\":{\"unit\":\"\",\"title\":\"t\",\"n_ranks\":1},"
+               "\"traceEvents\":[{\"ph\":\"X\",\"pid\":0,\"tid\":0,\"args\":{"
+               "\"step\":0,\"bytes\":0,\"start\":0,\"end\":1,\"micro\":0,"
+               "\"chunk\":0,\"slice\":0,\"flags\":0,\"kind\":\"\\u001b[2J\"}}]}");
+    refuses(2, "there is no op kind \"?[2J\"", "compare x.json a.json");
+}
+
 const struct CMUnitTest compare_tests[] = {
     cmocka_unit_test(a_trace_reads_back_exactly_as_it_was_written),
     cmocka_unit_test(slices_of_one_thread_do_not_overlap),
     cmocka_unit_test(compare_subtracts_and_explains),
     cmocka_unit_test(traces_that_are_none_are_refused_by_name),
+    cmocka_unit_test(a_trace_does_not_command_the_terminal),
 };
 const int n_compare_tests = sizeof compare_tests / sizeof *compare_tests;

@@ -87,7 +87,8 @@ static void start_threads(job *j)
         int err = pthread_create(&t->thread, NULL, run_rank, t);
         if (err) {
             char words[128];
-            snprintf(words, sizeof words, "no thread for rank %d of %d: %s", r, w->n,
+            snprintf(words, sizeof words,
+                     "no thread for rank %d of %d: %s (ulimit -v, ulimit -u)", r, w->n,
                      strerror(err));
             wf_loop_abort(&t->comm->base, WEFT_E_NOMEM, words, 0);
             return;
