@@ -14,6 +14,7 @@
 #include <weft/mesh.h>
 #include <weft/predict.h>
 #include <weft/schedule.h>
+#include <weft/score.h>
 #include <weft/sim.h>
 #include <weft/status.h>
 #include <weft/trace.h>
