@@ -39,9 +39,11 @@ struct weft_schedule_kind {
 extern const weft_schedule_kind *const wf_schedule_kinds[];
 extern const int wf_schedule_n_kinds;
 
-/* Rules shared by kinds: one stage per rank; a fixed number of chunks, and why. */
-weft_status wf_need_one_chunk(const weft_schedule *q);
+/* Rules shared by kinds: a fixed number of chunks, and why. */
 weft_status wf_need_chunks(const weft_schedule *q, int chunks, const char *why);
+/* As applicable(): one stage per rank; two chunks on a V. */
+weft_status wf_on_single(weft_schedule *q, const weft_schedule_options *opt);
+weft_status wf_on_v(weft_schedule *q, const weft_schedule_options *opt);
 
 /* Allocate and generate a shape that applicable() has completed, whatever the group. */
 weft_status wf_schedule_generate(const weft_schedule_kind *k,

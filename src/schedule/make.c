@@ -71,8 +71,9 @@ int weft_schedule_kind_asynchronous(const weft_schedule_kind *k)
     return k && k->asynchronous;
 }
 
-weft_status wf_need_one_chunk(const weft_schedule *q)
+weft_status wf_on_single(weft_schedule *q, const weft_schedule_options *opt)
 {
+    q->placement = WEFT_PLACE_SINGLE;
     if (q->v == 1) return WEFT_OK;
     return WF_FAIL(
         WEFT_E_INVALID,
@@ -86,6 +87,12 @@ weft_status wf_need_chunks(const weft_schedule *q, int chunks, const char *why)
     if (q->v == chunks) return WEFT_OK;
     return WF_FAIL(WEFT_E_INVALID, "-v %d: %s holds %s, -v %d is needed", q->v, q->kind,
                    why, chunks);
+}
+
+weft_status wf_on_v(weft_schedule *q, const weft_schedule_options *opt)
+{
+    q->placement = WEFT_PLACE_V;
+    return wf_need_chunks(q, 2, "two chunks per rank (a V)");
 }
 
 static weft_status check_ranges(int p, int m, int v)

@@ -23,12 +23,6 @@
 #include "base/alloc.h"
 #include "schedule/kinds/vblock.h"
 
-static weft_status applicable(weft_schedule *q, const weft_schedule_options *opt)
-{
-    q->placement = WEFT_PLACE_V;
-    return wf_need_chunks(q, 2, "two chunks per rank (a V)");
-}
-
 static int64_t count(const weft_schedule *q, int rank)
 {
     return 4 * (int64_t)q->m;
@@ -177,7 +171,7 @@ const weft_schedule_kind wf_kind_1f1b_v = {
         "1f1b",
     .source = "Qi et al. 2024, Pipeline Parallelism with Controllable Memory",
     .chunks = 2,
-    .applicable = applicable,
+    .applicable = wf_on_v,
     .count = count,
     .generate = generate,
 };

@@ -13,42 +13,17 @@
  * messages.
  * B(s, i) ends at (p-1)tf + (i+1)(tf+tb) + (p-1-s)tb.
  */
-#include "schedule/kind.h"
+#include "schedule/kinds/turns.h"
 
 static int64_t warm_up(const weft_schedule *q, int rank)
 {
     return q->m < q->p - rank ? q->m : q->p - rank;
 }
 
-static weft_status applicable(weft_schedule *q, const weft_schedule_options *opt)
-{
-    q->placement = WEFT_PLACE_SINGLE;
-    return wf_need_one_chunk(q);
-}
-
-static int64_t count(const weft_schedule *q, int rank)
-{
-    return 2 * (int64_t)q->m;
-}
-
 static weft_status generate(const weft_schedule *s, const weft_schedule_options *opt)
 {
-    for (int r = 0; r < s->p; r++) {
-        weft_op *o = &s->op[s->first[r]];
-        int64_t w = warm_up(s, r);
-        for (int64_t i = 0; i < w; i++)
-            o = wf_put(o, WEFT_OP_F, i, 0);
-        for (int64_t i = 0; i < s->m; i++) {
-            o = wf_put(o, WEFT_OP_B, i, 0);
-            if (w + i < s->m) o = wf_put(o, WEFT_OP_F, w + i, 0);
-        }
-    }
+    wf_turns_generate(s, warm_up);
     return WEFT_OK;
-}
-
-static double makespan(const weft_schedule *q, const wf_times *t)
-{
-    return ((double)q->m + q->p - 1) * (t->f + t->b);
 }
 
 const weft_schedule_kind wf_kind_1f1b = {
@@ -57,9 +32,9 @@ const weft_schedule_kind wf_kind_1f1b = {
         "one forward, one backward in turn; same bubble as gpipe, p - rank activations",
     .source = "Narayanan et al. 2021, Efficient Large-Scale LM Training, section 2.2.1 "
               "(PipeDream-Flush)",
-    .applicable = applicable,
-    .count = count,
+    .applicable = wf_on_single,
+    .count = wf_turns_count,
     .generate = generate,
     .peak = warm_up,
-    .makespan = makespan,
+    .makespan = wf_turns_makespan,
 };

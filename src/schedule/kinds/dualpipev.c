@@ -20,8 +20,7 @@
 
 static weft_status applicable(weft_schedule *q, const weft_schedule_options *opt)
 {
-    q->placement = WEFT_PLACE_V;
-    WF_TRY(wf_need_chunks(q, 2, "two chunks per rank (a V)"));
+    WF_TRY(wf_on_v(q, opt));
     if (q->m >= 2 * (int64_t)q->p) return WEFT_OK;
     return WF_FAIL(WEFT_E_INVALID,
                    "-m %d with -p %d: dualpipev needs 2p micro-batches, -m %lld is the "

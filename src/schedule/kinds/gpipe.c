@@ -14,12 +14,6 @@
  */
 #include "schedule/kind.h"
 
-static weft_status applicable(weft_schedule *q, const weft_schedule_options *opt)
-{
-    q->placement = WEFT_PLACE_SINGLE;
-    return wf_need_one_chunk(q);
-}
-
 static int64_t count(const weft_schedule *q, int rank)
 {
     return 2 * (int64_t)q->m;
@@ -51,7 +45,7 @@ const weft_schedule_kind wf_kind_gpipe = {
     .name = "gpipe",
     .summary = "all forwards, then all backwards; holds m activations",
     .source = "Huang et al. 2019, GPipe, section 2.3",
-    .applicable = applicable,
+    .applicable = wf_on_single,
     .count = count,
     .generate = generate,
     .peak = peak,

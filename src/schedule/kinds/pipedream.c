@@ -17,42 +17,17 @@
  * and as many versions of the weights; a gradient at stage `rank` is p-1-rank updates
  * late. The gradient is therefore not that of a flushed schedule.
  */
-#include "schedule/kind.h"
+#include "schedule/kinds/turns.h"
 
 static int64_t in_flight(const weft_schedule *q, int rank)
 {
     return wf_least(q->m, q->p - rank);
 }
 
-static weft_status applicable(weft_schedule *q, const weft_schedule_options *opt)
-{
-    q->placement = WEFT_PLACE_SINGLE;
-    return wf_need_one_chunk(q);
-}
-
-static int64_t count(const weft_schedule *q, int rank)
-{
-    return 2 * (int64_t)q->m;
-}
-
 static weft_status generate(const weft_schedule *s, const weft_schedule_options *opt)
 {
-    for (int r = 0; r < s->p; r++) {
-        weft_op *o = &s->op[s->first[r]];
-        int64_t ahead = wf_least(s->m, s->p - 1 - r);
-        for (int64_t i = 0; i < ahead; i++)
-            o = wf_put(o, WEFT_OP_F, i, 0);
-        for (int64_t i = 0; i < s->m; i++) {
-            if (ahead + i < s->m) o = wf_put(o, WEFT_OP_F, ahead + i, 0);
-            o = wf_put(o, WEFT_OP_B, i, 0);
-        }
-    }
+    wf_turns_generate(s, in_flight);
     return WEFT_OK;
-}
-
-static double makespan(const weft_schedule *q, const wf_times *t)
-{
-    return ((double)q->m + q->p - 1) * (t->f + t->b);
 }
 
 static int weight_copies(const weft_schedule *q, int rank)
@@ -66,10 +41,10 @@ const weft_schedule_kind wf_kind_pipedream = {
         "1f1b without a flush: no bubble after the start, p - rank weight versions",
     .source = "Narayanan et al. 2019, PipeDream, sections 3.2 and 3.3",
     .asynchronous = 1,
-    .applicable = applicable,
-    .count = count,
+    .applicable = wf_on_single,
+    .count = wf_turns_count,
     .generate = generate,
     .peak = in_flight,
-    .makespan = makespan,
+    .makespan = wf_turns_makespan,
     .weight_copies = weight_copies,
 };

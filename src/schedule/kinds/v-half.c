@@ -19,19 +19,7 @@
  * 4m(p-1) messages.
  * Idle in unit times 5, 11, 17 chunk ops for p = 4, 6, 8; no closed form is known.
  */
-#include "base/alloc.h"
 #include "schedule/kinds/vblock.h"
-
-static weft_status applicable(weft_schedule *q, const weft_schedule_options *opt)
-{
-    q->placement = WEFT_PLACE_V;
-    return wf_need_chunks(q, 2, "two chunks per rank (a V)");
-}
-
-static int64_t count(const weft_schedule *q, int rank)
-{
-    return 6 * (int64_t)q->m;
-}
 
 void wf_v_half_block(int64_t p, wf_block *block)
 {
@@ -50,12 +38,7 @@ int64_t wf_v_half_peak(int64_t p)
 
 static weft_status generate(const weft_schedule *s, const weft_schedule_options *opt)
 {
-    wf_block *block = NULL;
-    WF_TRY(WF_ALLOC(s->p, &block));
-    wf_v_half_block(s->p, block);
-    weft_status st = wf_v_generate(s, block, wf_v_half_peak(s->p));
-    wf_free(block);
-    return st;
+    return wf_v_generate(s, wf_v_half_block, wf_v_half_peak(s->p));
 }
 
 const weft_schedule_kind wf_kind_v_half = {
@@ -64,7 +47,7 @@ const weft_schedule_kind wf_kind_v_half = {
     .source =
         "Qi et al. 2024, Pipeline Parallelism with Controllable Memory, section 4.2",
     .chunks = 2,
-    .applicable = applicable,
-    .count = count,
+    .applicable = wf_on_v,
+    .count = wf_v_count,
     .generate = generate,
 };

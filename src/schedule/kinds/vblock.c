@@ -47,7 +47,7 @@ int64_t wf_v_peak(const wf_block *b, int back_slots)
     return most;
 }
 
-weft_status wf_v_generate(const weft_schedule *s, const wf_block *block, int64_t limit)
+static weft_status squeeze(const weft_schedule *s, const wf_block *block, int64_t limit)
 {
     static const int starts[] = {0, 1, 2, INT_MAX};
     wf_try tries[8];
@@ -73,5 +73,21 @@ weft_status wf_v_generate(const weft_schedule *s, const wf_block *block, int64_t
     wf_score score;
     weft_status st = wf_search_run(&x, s, &score);
     wf_free(limit_back);
+    return st;
+}
+
+int64_t wf_v_count(const weft_schedule *q, int rank)
+{
+    return 6 * (int64_t)q->m;
+}
+
+weft_status wf_v_generate(const weft_schedule *s,
+                          void (*fill)(int64_t p, wf_block *block), int64_t limit)
+{
+    wf_block *block = NULL;
+    WF_TRY(WF_ALLOC(s->p, &block));
+    fill(s->p, block);
+    weft_status st = squeeze(s, block, limit);
+    wf_free(block);
     return st;
 }

@@ -20,7 +20,10 @@ void wf_v_min_block(int64_t p, wf_block *block);
 int64_t wf_v_half_peak(int64_t p);
 int64_t wf_v_min_peak(int64_t p);
 
+int64_t wf_v_count(const weft_schedule *q, int rank);
+
 /* Fill s by squeezing the blocks in times of 1 with hardly any latency; at most `limit`
  * activations on a rank, held until W, and freed at I no more than its block has. */
-weft_status wf_v_generate(const weft_schedule *s, const wf_block *block, int64_t limit);
+weft_status wf_v_generate(const weft_schedule *s,
+                          void (*fill)(int64_t p, wf_block *block), int64_t limit);
 #endif

@@ -24,12 +24,6 @@ static int64_t warm_up(const weft_schedule *q, int rank)
     return wf_least(q->m, 2 * (int64_t)(q->p - rank) - 1);
 }
 
-static weft_status applicable(weft_schedule *q, const weft_schedule_options *opt)
-{
-    q->placement = WEFT_PLACE_SINGLE;
-    return wf_need_one_chunk(q);
-}
-
 static int64_t count(const weft_schedule *q, int rank)
 {
     return 3 * (int64_t)q->m;
@@ -66,7 +60,7 @@ const weft_schedule_kind wf_kind_zb_h2 = {
     .summary =
         "no wait between a rank's first and last op; twice the activations of 1f1b",
     .source = "Qi et al. 2024, Zero Bubble Pipeline Parallelism",
-    .applicable = applicable,
+    .applicable = wf_on_single,
     .count = count,
     .generate = generate,
     .peak = warm_up,

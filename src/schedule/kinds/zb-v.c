@@ -23,12 +23,6 @@
 
 #include "schedule/kind.h"
 
-static weft_status applicable(weft_schedule *q, const weft_schedule_options *opt)
-{
-    q->placement = WEFT_PLACE_V;
-    return wf_need_chunks(q, 2, "two chunks per rank (a V)");
-}
-
 static int64_t count(const weft_schedule *q, int rank)
 {
     return 6 * (int64_t)q->m;
@@ -110,7 +104,7 @@ const weft_schedule_kind wf_kind_zb_v = {
         "of 1f1b",
     .source = "Qi et al. 2024, Zero Bubble Pipeline Parallelism",
     .chunks = 2,
-    .applicable = applicable,
+    .applicable = wf_on_v,
     .count = count,
     .generate = generate,
     .peak = peak,
