@@ -12,6 +12,7 @@
 #include <weft/layout.h>
 #include <weft/machine.h>
 #include <weft/mesh.h>
+#include <weft/plan.h>
 #include <weft/predict.h>
 #include <weft/schedule.h>
 #include <weft/score.h>

@@ -75,16 +75,23 @@ typedef struct wf_stage_shape {
     weft_recompute recompute;
 } wf_stage_shape;
 void wf_stage_shape_get(const wf_place *p, int64_t stage, wf_stage_shape *out);
-/* The same of all stages in turn, 0 first: what a layout says in words is read once. */
+/* Layers of each stage as a text states them. */
+typedef struct wf_split {
+    char text[256];
+    int n; /* 0: it states none */
+    int64_t count[4096];
+} wf_split;
+/* The same of all stages in turn, 0 first: what a layout says in words is read once, and not
+ * at all where `split` was read from the same words before. */
 typedef struct wf_stage_walk {
     const wf_place *p;
     int64_t stage, first;
-    int even, n; /* counts of n stages as written; n 0: asked for one by one */
+    int64_t even; /* layers of every stage; 0: they differ */
     int one_recompute;
     weft_recompute recompute;
-    int64_t count[4096];
+    const wf_split *split;
 } wf_stage_walk;
-void wf_stage_walk_start(const wf_place *p, wf_stage_walk *w);
+void wf_stage_walk_start(const wf_place *p, wf_split *split, wf_stage_walk *w);
 void wf_stage_walk_next(wf_stage_walk *w, wf_stage_shape *out);
 
 /* What a place knows of all its stages: layers priced once. */

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/error.h"
+
 static wf_price_key key_of(const wf_place *p)
 {
     const weft_layout *l = p->l;
@@ -42,4 +44,28 @@ const wf_priced *wf_prices_get(wf_prices *cache, const wf_place *p)
         cache->entry[at].filled = 1;
     }
     return &cache->entry[at].price;
+}
+
+static double both_passes(const wf_layer_cost *x)
+{
+    double split = x->i.total + x->w.total;
+    return x->f.total + (split < x->b.total ? split : x->b.total);
+}
+
+weft_status wf_cost_least_s(const weft_cost_model *q, const weft_layout *l,
+                            wf_prices *cache, int nearest, double *out)
+{
+    const weft_arch *a = &q->arch;
+    double moe = a->experts ? (double)weft_arch_moe_layers_before(a, a->layers) : 0;
+    wf_place p;
+
+    WF_TRY(wf_place_make(q, l, &p));
+    for (int axis = 0; nearest && axis < WEFT_N_AXES; axis++)
+        p.stride[axis] = 1;
+    const wf_priced *x = wf_prices_get(cache, &p);
+    double s = ((double)a->layers - moe) * both_passes(&x->layer[0]) +
+               moe * both_passes(&x->layer[1]) + x->embed_f.total + x->embed_b.total +
+               x->head_f.total + x->head_i.total + x->head_w.total;
+    *out = (double)p.m * s / l->pp;
+    return WEFT_OK;
 }

@@ -15,6 +15,7 @@ typedef struct wf_price_key {
 /* Prices of layers that the layouts of a search share; zeroed is empty. Of one model. */
 enum { WF_PRICES = 512 };
 typedef struct wf_prices {
+    wf_split split; /* read last */
     struct {
         int filled;
         wf_price_key key;
@@ -31,4 +32,8 @@ const wf_priced *wf_prices_get(wf_prices *cache, const wf_place *p);
 weft_status wf_cost_evaluate(const weft_cost_model *q, const weft_layout *l,
                              wf_prices *cache, int nearest,
                              weft_cost *out) WEFT_MUST_CHECK;
+/* A step is never shorter, whatever the schedule, the split of the layers, ZeRO and recompute:
+ * the mean work of a pipeline rank, which the busiest has at least. */
+weft_status wf_cost_least_s(const weft_cost_model *q, const weft_layout *l,
+                            wf_prices *cache, int nearest, double *out) WEFT_MUST_CHECK;
 #endif

@@ -67,12 +67,12 @@ static double least_hop_s(const wf_place *p)
            wf_p2p_gather_s(p);
 }
 
-static void lay_out(wf_line *x)
+static void lay_out(wf_line *x, wf_split *split)
 {
     double head = 0, tail = 0, hop = least_hop_s(&x->p);
     wf_stage_walk walk;
 
-    wf_stage_walk_start(&x->p, &walk);
+    wf_stage_walk_start(&x->p, split, &walk);
     for (int64_t s = 0; s < x->p.stages; s++) {
         wf_stage_shape shape;
         wf_stage_walk_next(&walk, &shape);
@@ -101,9 +101,11 @@ weft_status wf_line_make(const weft_cost_model *q, const weft_layout *l,
                        "%lld stages (--pp %d * --vpp %d): %d are the most "
                        "that can be priced",
                        (long long)x->p.stages, l->pp, l->vpp, WF_MAX_STAGES);
+    wf_split split;
+    split.text[0] = 0;
     x->price = cache ? wf_prices_get(cache, &x->p) : &x->own;
     if (!cache) wf_price(&x->p, &x->own);
-    lay_out(x);
+    lay_out(x, cache ? &cache->split : &split);
     return WEFT_OK;
 }
 
@@ -124,11 +126,12 @@ static double share(const wf_line *x)
     return x->kind->two_ways ? 0.5 : 1;
 }
 
-static void add_chunk(wf_line *x, int64_t stage, wf_rank *r)
+/* n chunks of a sort. */
+static void add_chunks(const wf_line *x, int sort, int n, wf_rank *r)
 {
-    wf_params n;
-    const weft_stage_cost *c = wf_line_stage(x, stage, &n);
-    double part = share(x);
+    const weft_stage_cost *c = &x->sort[sort].cost;
+    const wf_params *params = &x->sort[sort].params;
+    double part = n * share(x);
 
     r->f += part * c->f.total;
     r->b += part * c->b.total;
@@ -139,12 +142,9 @@ static void add_chunk(wf_line *x, int64_t stage, wf_rank *r)
     add(&r->all, x->splits ? &c->i : &c->b, part);
     if (x->splits) add(&r->all, &c->w, part);
     add(&r->again, &c->r, part);
-    r->params += n.dense + n.expert;
-    r->experts += n.expert;
-    r->layers += c->n_layers;
-    r->has_head |= stage == x->p.stages - 1;
-    r->head_s = fmin(r->head_s, x->head[stage]);
-    r->tail_s = fmin(r->tail_s, x->tail[stage]);
+    r->params += n * (params->dense + params->expert);
+    r->experts += n * params->expert;
+    r->layers += n * c->n_layers;
     r->chunk_act = fmax(r->chunk_act, c->act_bytes);
     r->chunk_act_w = fmax(r->chunk_act_w, c->act_w_bytes);
     r->transient = fmax(r->transient, c->transient_bytes);
@@ -153,8 +153,23 @@ static void add_chunk(wf_line *x, int64_t stage, wf_rank *r)
 void wf_line_rank(wf_line *x, int rank, wf_rank *out)
 {
     wf_rank r = {.head_s = HUGE_VAL, .tail_s = HUGE_VAL, .n_chunks = x->shape.v};
-    for (int chunk = 0; chunk < x->shape.v; chunk++)
-        add_chunk(x, weft_schedule_stage(&x->shape, rank, chunk), &r);
+    int n[WF_SORTS] = {0};
+
+    for (int chunk = 0; chunk < x->shape.v; chunk++) {
+        int stage = weft_schedule_stage(&x->shape, rank, chunk);
+        int sort = x->sort_of[stage];
+        if (x->head[stage] < r.head_s) r.head_s = x->head[stage];
+        if (x->tail[stage] < r.tail_s) r.tail_s = x->tail[stage];
+        r.has_head |= stage == x->p.stages - 1;
+        if (sort < WF_SORTS) {
+            n[sort]++;
+        } else { /* priced again, into the last place */
+            wf_line_stage(x, stage, NULL);
+            add_chunks(x, WF_SORTS - 1, 1, &r);
+        }
+    }
+    for (int i = 0; i < x->n_sorts; i++)
+        if (n[i]) add_chunks(x, i, n[i], &r);
     *out = r;
 }
 

@@ -46,33 +46,38 @@ void wf_stage_shape_get(const wf_place *p, int64_t stage, wf_stage_shape *out)
     *out = s;
 }
 
-void wf_stage_walk_start(const wf_place *p, wf_stage_walk *w)
+static void read_split(const char *text, wf_split *split)
+{
+    if (!strcmp(text, split->text)) return;
+    if (!strcmp(text, "balanced") ||
+        weft_stages_read(text, 4096, &split->n, split->count) != WEFT_OK)
+        split->n = 0;
+    memcpy(split->text, text, strlen(text) + 1);
+}
+
+void wf_stage_walk_start(const wf_place *p, wf_split *split, wf_stage_walk *w)
 {
     const char *text = p->l->stage_layers;
 
     w->p = p;
     w->stage = w->first = 0;
-    w->n = 0;
-    w->even = !strcmp(text, "even");
+    w->even = strcmp(text, "even") ? 0 : p->q->arch.layers / p->stages;
     w->one_recompute = !strpbrk(p->l->recompute, ",*");
     w->recompute = weft_layout_recompute(p->l, 0);
-    if (!w->even && strcmp(text, "balanced") &&
-        weft_stages_read(text, 4096, &w->n, w->count) != WEFT_OK)
-        w->n = 0;
+    w->split = split;
+    if (!w->even) read_split(text, split);
 }
 
 void wf_stage_walk_next(wf_stage_walk *w, wf_stage_shape *out)
 {
-    const weft_arch *a = &w->p->q->arch;
     int64_t stage = w->stage++;
-    wf_stage_shape s = {.first = w->first, .recompute = w->recompute};
+    wf_stage_shape s = {.first = w->first, .count = w->even, .recompute = w->recompute};
 
-    if (w->even)
-        s.count = a->layers / w->p->stages;
-    else if (stage < w->n)
-        s.count = w->count[stage];
-    else
-        weft_layout_stage_layers(w->p->l, a, (int)stage, &s.first, &s.count);
+    if (!w->even && stage < w->split->n)
+        s.count = w->split->count[stage];
+    else if (!w->even)
+        weft_layout_stage_layers(w->p->l, &w->p->q->arch, (int)stage, &s.first,
+                                 &s.count);
     if (!w->one_recompute) s.recompute = weft_layout_recompute(w->p->l, (int)stage);
     w->first = s.first + s.count;
     fill_shape(w->p, stage, &s);

@@ -67,7 +67,7 @@ int wf_winner(const weft_plan_row *row, int n, double tie)
     return best;
 }
 
-void wf_rank(weft_plan_row *row, int n, double tie)
+void wf_rank_rows(weft_plan_row *row, int n, double tie)
 {
     for (int i = 0; i < n; i++) {
         int k = i + wf_winner(row + i, n - i, tie);

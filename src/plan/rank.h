@@ -7,7 +7,7 @@
  * of it; equal ones by time, then by their text, so that it is always the same. */
 int wf_winner(const weft_plan_row *row, int n, double tie);
 /* Winner first, then the winner of the rest, and so on. */
-void wf_rank(weft_plan_row *row, int n, double tie);
+void wf_rank_rows(weft_plan_row *row, int n, double tie);
 /* Would a come before b among equals? */
 int wf_is_simpler(const weft_plan_row *a, const weft_plan_row *b);
 #endif

@@ -365,13 +365,19 @@ int wf_space_variants(const wf_space *s, const weft_layout *node,
     return n;
 }
 
+/* The words are short and known to fit; a search does this a million times. */
+static void put_word(char *to, const char *word)
+{
+    memcpy(to, word, strlen(word) + 1);
+}
+
 void wf_variant_apply(const wf_variant *v, weft_layout *l)
 {
     l->zero = v->zero;
     l->replicate = v->replicate;
     l->sp = v->sp;
-    snprintf(l->recompute, sizeof l->recompute, "%s", v->recompute);
-    snprintf(l->cp_comm, sizeof l->cp_comm, "%s", v->cp_comm);
+    put_word(l->recompute, v->recompute);
+    put_word(l->cp_comm, v->cp_comm);
 }
 
 /* ---- what was given up -------------------------------------------------------------- */

@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All sets of degrees, the promising ones first, and what is always shown beside them. */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/alloc.h"
+#include "base/error.h"
+#include "layout/rule.h"
+#include "plan/rank.h"
+#include "plan/search.h"
+
+static const char *const dim_names[WEFT_N_DIMS] = {
+    "tp",       "cp",   "pp", "dp",        "ep",           "vpp",   "micro_batch",
+    "schedule", "zero", "sp", "recompute", "stage_layers", "order", "cp_comm"};
+
+const char *weft_dim_name(weft_dim dim)
+{
+    return (unsigned)dim < WEFT_N_DIMS ? dim_names[dim] : NULL;
+}
+
+void weft_plan_defaults(weft_plan_options *o)
+{
+    memset(o, 0, sizeof *o);
+    weft_layout_defaults(&o->given);
+    o->top = 10;
+    o->tie = 0.01;
+    o->tool = -1;
+}
+
+/* ---- which degrees first ------------------------------------------------------------ */
+
+typedef struct promise {
+    wf_degrees d;
+    double
+        step_s; /* of a plain layout of these degrees: a guess at how good they are */
+} promise;
+
+static weft_layout plain(const wf_search *s, const wf_degrees *d)
+{
+    weft_layout l = s->o->given;
+    l.tp = d->tp;
+    l.cp = d->cp;
+    l.pp = d->pp;
+    l.dp = d->dp;
+    l.ep = d->ep;
+    l.vpp = l.replicate = 1;
+    l.group = 0;
+    l.micro_batch = 1;
+    l.zero = 1;
+    l.sp = d->tp > 1;
+    snprintf(l.schedule, sizeof l.schedule, "1f1b");
+    snprintf(l.order, sizeof l.order, "tp,cp,pp,dp");
+    snprintf(l.recompute, sizeof l.recompute, "none");
+    snprintf(l.cp_comm, sizeof l.cp_comm, "allgather");
+    snprintf(l.stage_layers, sizeof l.stage_layers, "balanced");
+    weft_layout_settle_stages(&l, &s->q->arch);
+    return l;
+}
+
+/* The first that fits of: ZeRO-1, the same with full recompute, ZeRO-3, the same with it. */
+static double guess(wf_search *s, const wf_degrees *d)
+{
+    weft_layout l = plain(s, d);
+    weft_cost c = {.step_time_s = HUGE_VAL};
+
+    for (int i = 0; i < 4; i++) {
+        l.zero = i < 2 ? 1 : 3;
+        snprintf(l.recompute, sizeof l.recompute, "%s", i & 1 ? "full" : "none");
+        if (!wf_rules_hold(&l, &s->q->arch, -1)) return HUGE_VAL;
+        if (wf_value(&s->pool, s->q, &l, s->regular, &c) != WEFT_OK) return HUGE_VAL;
+        if (c.fits) return c.step_time_s;
+    }
+    return 1e3 * c.step_time_s;
+}
+
+static int most_promising(const void *a, const void *b)
+{
+    const promise *x = a, *y = b;
+    if (x->step_s != y->step_s) return x->step_s < y->step_s ? -1 : 1;
+    return memcmp(&x->d, &y->d, sizeof x->d);
+}
+
+/* ---- the table ----------------------------------------------------------------------- */
+
+static int by_time(const void *a, const void *b)
+{
+    const double *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* Degrees whose best step is above this cannot come into the table. */
+static weft_status cutoff_of(const weft_plan_options *o, const weft_plan_row *row,
+                             int n, double *out)
+{
+    double *t;
+    *out = HUGE_VAL;
+    if (o->every || n < o->top) return WEFT_OK;
+    WF_TRY(WF_ALLOC(n, &t));
+    for (int i = 0; i < n; i++)
+        t[i] = row[i].cost.step_time_s;
+    qsort(t, (size_t)n, sizeof *t, by_time);
+    *out = t[o->top - 1] * (1 + o->tie);
+    wf_free(t);
+    return WEFT_OK;
+}
+
+static weft_status fill_table(wf_search *s, const promise *p, int64_t n, weft_plan *out)
+{
+    for (int64_t i = 0; i < n; i++) {
+        double cutoff;
+        int found;
+        WF_TRY(cutoff_of(s->o, out->row, out->n_rows, &cutoff));
+        WF_TRY(wf_search_degrees(s, &p[i].d, cutoff, &out->row[out->n_rows], &found));
+        out->n_rows += found;
+    }
+    wf_rank_rows(out->row, out->n_rows, s->o->tie);
+    if (out->n_rows > s->o->top) out->n_rows = s->o->top;
+    return WEFT_OK;
+}
+
+static weft_status search_all(wf_search *s, weft_plan *out)
+{
+    wf_degrees *d = NULL;
+    promise *p = NULL;
+    int64_t n;
+
+    WF_TRY(wf_space_degrees(&s->space, &d, &n));
+    weft_status st = WF_ALLOC(n, &p);
+    if (st == WEFT_OK) st = WF_ALLOC(n, &out->row);
+    if (st == WEFT_OK) {
+        for (int64_t i = 0; i < n; i++)
+            p[i] = (promise){d[i], guess(s, &d[i])};
+        qsort(p, (size_t)n, sizeof *p, most_promising);
+        st = fill_table(s, p, n, out);
+    }
+    wf_free(p);
+    wf_free(d);
+    return st;
+}
+
+/* ---- the whole ------------------------------------------------------------------------ */
+
+static weft_status check_given(const weft_plan_options *o)
+{
+    if (o->top < 1)
+        return WF_FAIL(WEFT_E_INVALID, "--top %d: at least one row", o->top);
+    if (!(o->tie >= 0 && o->tie < 1))
+        return WF_FAIL(WEFT_E_INVALID, "--tie %g is outside 0 .. 1", o->tie);
+    if (o->given.global_batch < 1)
+        return WF_FAIL(WEFT_E_INVALID, "--global-batch is missing");
+    if (o->given.seq < 1) return WF_FAIL(WEFT_E_INVALID, "--seq is missing");
+    return WEFT_OK;
+}
+
+static weft_status make(wf_search *s, weft_plan *out)
+{
+    WF_TRY(check_given(s->o));
+    WF_TRY(search_all(s, out));
+    if (s->o->front) WF_TRY(wf_search_front(s, &out->front, &out->n_front));
+    out->counts = s->counts;
+    wf_space_report(&s->space, out);
+    return wf_plan_references(s->q, s->o, out);
+}
+
+weft_status weft_plan_make(const weft_cost_model *q, const weft_plan_options *o,
+                           weft_plan *out)
+{
+    weft_plan p;
+    wf_search *s;
+
+    memset(&p, 0, sizeof p);
+    WF_TRY(WF_ALLOC(1, &s));
+    wf_search_init(s, q, o);
+    weft_status st = make(s, &p);
+    wf_search_clear(s);
+    wf_free(s);
+    if (st == WEFT_OK)
+        *out = p;
+    else
+        weft_plan_clear(&p);
+    return st;
+}
+
+void weft_plan_clear(weft_plan *p)
+{
+    wf_free(p->row);
+    wf_free(p->front);
+    memset(p, 0, sizeof *p);
+}
