@@ -18,18 +18,21 @@ static double coll(const wf_place *p, weft_collective c, double bytes, int64_t s
     return weft_machine_collective_s(&p->q->machine, c, bytes, stride, size);
 }
 
-/* Gradients once, weights once. */
-static void pass_s(const wf_place *p, const dp_group *g, double *grads, double *params)
+/* Gradients once, weights once, and the sum over the copies, which a step needs once. */
+typedef struct dp_times {
+    double grads, params, across;
+} dp_times;
+
+static void add_pass(const wf_place *p, const dp_group *g, dp_times *t)
 {
     if (!p->l->zero) {
-        *grads = coll(p, WEFT_COLL_ALL_REDUCE, g->bytes_grads, g->stride, g->shards);
-        *params = 0;
+        t->grads += coll(p, WEFT_COLL_ALL_REDUCE, g->bytes_grads, g->stride, g->shards);
         return;
     }
-    *grads = coll(p, WEFT_COLL_REDUCE_SCATTER, g->bytes_grads, g->stride, g->shards);
-    *params = coll(p, WEFT_COLL_ALL_GATHER, g->bytes_params, g->stride, g->shards);
-    *grads += coll(p, WEFT_COLL_ALL_REDUCE, g->bytes_grads / (double)g->shards,
-                   g->stride * g->shards, g->copies);
+    t->grads += coll(p, WEFT_COLL_REDUCE_SCATTER, g->bytes_grads, g->stride, g->shards);
+    t->params += coll(p, WEFT_COLL_ALL_GATHER, g->bytes_params, g->stride, g->shards);
+    t->across += coll(p, WEFT_COLL_ALL_REDUCE, g->bytes_grads / (double)g->shards,
+                      g->stride * g->shards, g->copies);
 }
 
 static dp_group group(const wf_place *p, double params, int64_t stride,
@@ -61,39 +64,51 @@ static double beside(const wf_place *p, double comm, double work)
     return comm - hidden + p->q->machine.overlap_tax * hidden;
 }
 
+/* Of one gather or reduction after the other: nothing hides the first layer's weights and
+ * the last one's gradients. */
+static double exposed_once(const wf_place *p, const wf_rank *r, const dp_times *t)
+{
+    double layers = r->layers < 1 ? 1 : (double)r->layers;
+    double all = t->grads + t->across + t->params;
+    return beside(p, t->grads + t->across, r->b + r->r) + beside(p, t->params, r->f) +
+           all / layers;
+}
+
+/* ZeRO-2 and 3 over several micro-batches. */
+static double exposed_each(const wf_place *p, const wf_rank *r, const dp_times *t)
+{
+    double m = (double)p->m, layers = r->layers < 1 ? 1 : (double)r->layers;
+    double work = r->b + r->r, first = beside(p, t->params, r->f);
+    double last =
+        beside(p, t->grads + t->across, work) -
+        beside(p, t->grads, work); /* the last backward sums over copies too */
+
+    if (p->l->zero == 2) {
+        double each = beside(p, t->grads, work);
+        return m * each + last + first + (t->grads + t->params) / layers;
+    }
+    double each = beside(p, t->grads + t->params, work);
+    return m * (first + each) + last + (t->grads + 2 * t->params) / layers;
+}
+
 wf_dp wf_dp_price(const wf_place *p, const wf_rank *r)
 {
     dp_group dense = group(p, r->params - r->experts, dp_stride(p), p->replicas);
     dp_group expert =
         group(p, r->experts, p->stride[WEFT_DP] * p->l->ep, p->replicas / p->l->ep);
-    double gd, pd, ge = 0, pe = 0, m = (double)p->m;
+    dp_times t = {0};
+    double m = (double)p->m;
     wf_dp x;
 
-    pass_s(p, &dense, &gd, &pd);
-    if (r->experts > 0) pass_s(p, &expert, &ge, &pe);
-    double grads = gd + ge, params = pd + pe, layers = (double)r->layers;
-    if (layers < 1) layers = 1;
+    add_pass(p, &dense, &t);
+    if (r->experts > 0) add_pass(p, &expert, &t);
     if (p->l->zero < 2 || p->m == 1) { /* once a step */
-        if (p->l->zero == 3) params *= 2;
-        x.total = grads + params;
-        x.exposed = x.total;
-        if (p->q->options
-                .overlap_dp) /* of a bucket each way nothing is left to hide in */
-            x.exposed = beside(p, grads, r->b + r->r) + beside(p, params, r->f) +
-                        (grads + params) / layers;
-        if (x.exposed > x.total) x.exposed = x.total;
-        return x;
-    }
-    double per_micro = grads + (p->l->zero == 3 ? 2 * params : 0);
-    double once = p->l->zero == 3 ? 0 : params;
-    x.total = m * per_micro + once;
-    x.exposed = x.total;
-    if (p->q->options.overlap_dp) {
-        double forward = p->l->zero == 3 ? beside(p, params, r->f) : 0;
-        double backward =
-            beside(p, grads + (p->l->zero == 3 ? params : 0), r->b + r->r);
-        x.exposed = m * (forward + backward) + beside(p, once, r->f) +
-                    (per_micro + once) / layers;
+        if (p->l->zero == 3) t.params *= 2;
+        x.total = t.grads + t.across + t.params;
+        x.exposed = p->q->options.overlap_dp ? exposed_once(p, r, &t) : x.total;
+    } else {
+        x.total = m * t.grads + t.across + (p->l->zero == 3 ? 2 * m : 1) * t.params;
+        x.exposed = p->q->options.overlap_dp ? exposed_each(p, r, &t) : x.total;
     }
     if (x.exposed > x.total) x.exposed = x.total;
     return x;

@@ -67,6 +67,7 @@ static inline weft_layout given_random(const weft_arch *a, unsigned *seed, int w
         l.dp = 1 << given_next(seed, 4);
         l.vpp = 1 + (int)given_next(seed, 3);
         l.zero = (int)given_next(seed, 4);
+        l.replicate = l.zero && l.dp > 1 ? 1 << given_next(seed, 2) : 1;
         l.sp = (int)given_next(seed, 2);
         l.seq = 1024 << given_next(seed, 3);
         l.micro_batch = 1 << given_next(seed, 3);

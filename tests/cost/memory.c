@@ -83,6 +83,38 @@ static void parameters_of_all_ranks_are_those_of_the_model(void **state)
     }
 }
 
+/* Experts are shared by ep; of the ranks that share them each has its own, of everything else
+ * all of it. */
+static void experts_of_all_ranks_are_those_of_the_model(void **state)
+{
+    weft_cost_model q = given_model("mixtral-8x7b", "h100:8x8", NULL);
+    weft_arch_parts parts;
+    weft_arch_params_by_part(&q.arch, &parts);
+    for (int ep = 1; ep <= 8; ep *= 2) {
+        char text[80];
+        snprintf(text, sizeof text, "dp=8 ep=%d global_batch=8 vocab_multiple=1", ep);
+        weft_layout l = given_layout(&q.arch, text);
+        weft_stage_cost c;
+        weft_cost_stage(&q, &l, 0, &c);
+        equal(c.params, (double)(weft_arch_params(&q.arch) - parts.experts) +
+                            (double)parts.experts / ep);
+    }
+}
+
+/* HSDP: of 8 replicas, 2 copies of what 4 ranks share. */
+static void copies_are_not_shared(void **state)
+{
+    weft_cost_model q = given_model(GIVEN_GPT, "h100:1x8", NULL);
+    weft_layout all = given_layout(&q.arch, "dp=8 zero=1 global_batch=8"), half = all;
+    weft_cost a, b;
+    half.replicate = 2;
+    MUST(weft_cost_evaluate(&q, &all, &a));
+    MUST(weft_cost_evaluate(&q, &half, &b));
+    equal(b.memory.optimizer, 2 * a.memory.optimizer);
+    equal(b.memory.grads, a.memory.grads);
+    assert_true(b.dp_s > a.dp_s); /* and the sum over the copies is one more */
+}
+
 /* Korthikanti et al. 2022, table 2, in bytes over s b h. */
 static void activations_are_those_of_the_paper(void **state)
 {
@@ -242,6 +274,8 @@ int main(void)
         cmocka_unit_test(more_memory_never_makes_a_layout_infeasible),
         cmocka_unit_test(parts_sum_to_the_total_and_the_fullest_rank_is_found),
         cmocka_unit_test(parameters_of_all_ranks_are_those_of_the_model),
+        cmocka_unit_test(experts_of_all_ranks_are_those_of_the_model),
+        cmocka_unit_test(copies_are_not_shared),
         cmocka_unit_test(activations_are_those_of_the_paper),
         cmocka_unit_test(L24_a_layer_keeps_436_million_bytes),
         cmocka_unit_test(case_15_logits_of_gpt2_large),
