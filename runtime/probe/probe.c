@@ -5,7 +5,16 @@
 #include "base/error.h"
 #include "probe/probe_impl.h"
 
-enum { POOL = 160 << 20, QUICK_POOL = 24 << 20 };
+/* Beyond the last level of caches, as the states of a training run are; quick: beyond the
+ * one of a core. */
+enum { POOL = 640 << 20, QUICK_POOL = 24 << 20, LEAST_POOL = 160 << 20 };
+
+static int64_t pool_bytes(const wf_probe *p)
+{
+    if (p->o->quick) return QUICK_POOL;
+    double share = p->m->memory_bytes / 8;
+    return share > POOL ? POOL : share < LEAST_POOL ? LEAST_POOL : (int64_t)share;
+}
 
 static weft_status check_options(const weft_probe_options *o)
 {
@@ -39,7 +48,7 @@ static weft_status measure(wf_probe *p)
     WF_TRY(weft_kctx_create(o->backend, o->threads, p->arena, &p->k));
     snprintf(p->report->kernel, sizeof p->report->kernel, "%s",
              weft_kctx_describe(p->k));
-    p->pool_bytes = o->quick ? QUICK_POOL : POOL;
+    p->pool_bytes = pool_bytes(p);
     void *pool;
     WF_TRY(weft_arena_take(p->arena, WEFT_TEMP, p->pool_bytes, &pool));
     p->pool = pool;
