@@ -203,8 +203,8 @@ typedef struct weft_cost {
  * nothing. The tier of every group follows from the layout's order and the machine
  * (weft_machine_tier()). ZeRO-2 and ZeRO-3 with a pipeline pay their reductions and
  * gathers once for every micro-batch.
- * @return WEFT_OK; WEFT_E_MISMATCH when the layout needs another number of ranks than
- *         the machine has.
+ * @return WEFT_OK; WEFT_E_MISMATCH when the layout needs more ranks than the machine has;
+ *         WEFT_E_INVALID for more than 4096 stages.
  */
 WEFT_API WEFT_MUST_CHECK weft_status weft_cost_evaluate(const weft_cost_model *q,
                                                         const weft_layout *l,

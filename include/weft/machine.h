@@ -73,6 +73,7 @@ typedef struct weft_machine {
     char name[32];    /**< preset, or what the file says                   */
     char device[48];  /**< "H100 SXM 80GB"                                 */
     char source[192]; /**< where the facts come from                       */
+    char fitted[192]; /**< where the constants come from                   */
 
     int32_t nodes;          /**< boxes; only a name: links are the tiers'        */
     int32_t ranks_per_node; /**< devices of a box                                */

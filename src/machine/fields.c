@@ -15,6 +15,8 @@ static const wf_field fields[] = {
      "the device as its maker calls it"},
     {"source", NULL, WF_STRING, WF_PLAIN, AT(source), 0, 0, "", WF_NOW,
      "where the facts come from"},
+    {"fitted", NULL, WF_STRING, WF_PLAIN, AT(fitted), 0, 0, "", WF_NOW,
+     "where the constants of efficiency come from"},
     {"nodes", NULL, WF_I32, WF_PLAIN, AT(nodes), 1, MAX_RANKS, "1", WF_NOW,
      "number of boxes"},
     {"ranks_per_node", "gpus_per_node", WF_I32, WF_PLAIN, AT(ranks_per_node), 1,

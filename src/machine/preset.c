@@ -5,8 +5,7 @@
 #define TF 1e12
 
 /* Facts: peaks are dense (without sparsity), bandwidths of one direction and one device.
- * Sources by row: A data sheet of the maker; M stas00/ml-engineering, 2026-08; Z zhebrak's
- * llm-cluster-simulator, docs/HARDWARE.md; F the Frontier user guide. reserve: context,
+ * reserve: context,
  * libraries and communicators (NVIDIA/nccl-tests#220: 1 GiB was not enough). Tiles are
  * those of CUTLASS's and cuBLAS's large kernels.
  *
@@ -36,65 +35,104 @@
     .memory_bytes_per_s = (RATE)*GB, .reserve_bytes = 1.6e9, .units = UNITS,           \
     .tile_m = 128, .tile_n = 256, .align = 8
 
+/* Where constants come from: fitted ones on the half of the runs with an even hash. */
+#define M "stas00/ml-engineering, 2026-08"
+#define Z "zhebrak/llm-cluster-simulator docs/HARDWARE.md"
+
+#define OF_ALL                                                                         \
+    "; op_overhead: set; overlap_tax: Galvatron (Miao et al. 2022); docs/accuracy.md"
+#define FIT_A100    "fitted on A100 runs, network too; NVLink: vTrain's all-reduces" OF_ALL
+#define FIT_AS_A100 "as A100, whose are fitted; NVLink: vTrain's all-reduces" OF_ALL
+#define FIT_OWN                                                                        \
+    "gemm, attention: fitted on its runs; links: measured all-reduces "                \
+    "(stas00/ml-engineering)" OF_ALL
+#define FIT_AS_H100                                                                    \
+    "as H100, whose are fitted; links: measured all-reduces "                          \
+    "(stas00/ml-engineering)" OF_ALL
+#define FIT_AS_B200                                                                    \
+    "as B200, whose are fitted; links: measured all-reduces "                          \
+    "(stas00/ml-engineering)" OF_ALL
+#define FIT_AMD                                                                        \
+    "gemm: measured matmuls (stas00/ml-engineering); links: measured all-reduces "     \
+    "(stas00/ml-engineering); rest: guessed"
+
 #define NVLINK_ALPHA 7.5e-6
 #define NIC_ALPHA    1.0e-5
 
 static const weft_machine presets[] = {
-    {DEVICE("v100", "V100 SXM 32GB", "A; all-reduce: vTrain's table", 8, 32, 900, 80),
-     RATES(7.8, 15.7, 125, 0, 0), FITTED(0.79, 180, 0.30, 0.79, 8e-6, 0.2),
+    {DEVICE("v100", "V100 SXM 32GB",
+            "NVIDIA's data sheet; all-reduce: VIA-Research/vTrain", 8, 32, 900, 80),
+     RATES(7.8, 15.7, 125, 0, 0), .fitted = FIT_AS_A100,
+     FITTED(0.79, 180, 0.30, 0.79, 8e-6, 0.2),
      LINKS("NVLink2", 8, 150, 1, 0.90, NVLINK_ALPHA, "EDR", 12.5, 0.8, NIC_ALPHA)},
-    {DEVICE("a100-40", "A100 SXM 40GB", "M Z; all-reduce: vTrain's table", 8, 40, 1555,
-            108),
-     RATES(9.7, 19.5, 312, 0, 0), FITTED(0.79, 180, 0.30, 0.79, 8e-6, 0.2),
+    {DEVICE("a100-40", "A100 SXM 40GB", M "; " Z "; all-reduce: VIA-Research/vTrain", 8,
+            40, 1555, 108),
+     RATES(9.7, 19.5, 312, 0, 0), .fitted = FIT_A100,
+     FITTED(0.79, 180, 0.30, 0.79, 8e-6, 0.2),
      LINKS("NVLink3", 8, 300, 1, 0.767, NVLINK_ALPHA, "HDR200", 25, 0.75, NIC_ALPHA)},
-    {DEVICE("a100-80", "A100 SXM 80GB", "M Z; all-reduce: vTrain's table", 8, 80, 2039,
-            108),
-     RATES(9.7, 19.5, 312, 0, 0), FITTED(0.79, 180, 0.30, 0.79, 8e-6, 0.2),
+    {DEVICE("a100-80", "A100 SXM 80GB", M "; " Z "; all-reduce: VIA-Research/vTrain", 8,
+            80, 2039, 108),
+     RATES(9.7, 19.5, 312, 0, 0), .fitted = FIT_A100,
+     FITTED(0.79, 180, 0.30, 0.79, 8e-6, 0.2),
      LINKS("NVLink3", 8, 300, 1, 0.767, NVLINK_ALPHA, "HDR200", 25, 0.75, NIC_ALPHA)},
-    {DEVICE("h100", "H100 SXM 80GB", "M Z", 8, 80, 3350, 132),
-     RATES(34, 67, 989, 1979, 0), FITTED(0.65, 250, 0.45, 0.80, 8e-6, 0.2),
+    {DEVICE("h100", "H100 SXM 80GB", M "; " Z, 8, 80, 3350, 132),
+     RATES(34, 67, 989, 1979, 0), .fitted = FIT_OWN,
+     FITTED(0.65, 250, 0.45, 0.80, 8e-6, 0.2),
      LINKS("NVLink4", 8, 450, 1, 0.813, NVLINK_ALPHA, "NDR400", 50, 0.8, NIC_ALPHA)},
     {DEVICE("h100-96", "H100 SXM 96GB HBM2e", "pytorch/torchtitan's benchmarks", 8, 96,
             2400, 132),
-     RATES(34, 67, 989, 1979, 0), FITTED(0.45, 250, 0.19, 0.80, 8e-6, 0.2),
+     RATES(34, 67, 989, 1979, 0), .fitted = FIT_OWN,
+     FITTED(0.45, 250, 0.19, 0.80, 8e-6, 0.2),
      LINKS("NVLink4", 8, 450, 1, 0.813, NVLINK_ALPHA, "RoCE 400", 50, 0.8, NIC_ALPHA)},
-    {DEVICE("h200", "H200 SXM 141GB", "M", 8, 141, 4800, 132),
-     RATES(34, 67, 989, 1979, 0), FITTED(0.65, 250, 0.45, 0.80, 8e-6, 0.2),
+    {DEVICE("h200", "H200 SXM 141GB", M, 8, 141, 4800, 132),
+     RATES(34, 67, 989, 1979, 0), .fitted = FIT_AS_H100,
+     FITTED(0.65, 250, 0.45, 0.80, 8e-6, 0.2),
      LINKS("NVLink4", 8, 450, 1, 0.813, NVLINK_ALPHA, "NDR400", 50, 0.8, NIC_ALPHA)},
-    {DEVICE("h800", "H800 SXM 80GB", "Z; DeepSeek-V3 technical report", 8, 80, 3350,
+    {DEVICE("h800", "H800 SXM 80GB", Z "; DeepSeek-V3 technical report", 8, 80, 3350,
             132),
-     RATES(1, 67, 989, 1979, 0), FITTED(0.65, 250, 0.45, 0.80, 8e-6, 0.2),
+     RATES(1, 67, 989, 1979, 0), .fitted = FIT_AS_H100,
+     FITTED(0.65, 250, 0.45, 0.80, 8e-6, 0.2),
      LINKS("NVLink4", 8, 200, 1, 0.8, NVLINK_ALPHA, "NDR400", 50, 0.8, NIC_ALPHA)},
-    {DEVICE("gh200", "GH200 96GB", "M; network: Alps", 4, 96, 4000, 132),
-     RATES(34, 67, 989, 1979, 0), FITTED(0.65, 250, 0.45, 0.80, 8e-6, 0.2),
+    {DEVICE("gh200", "GH200 96GB", M "; network: Alps", 4, 96, 4000, 132),
+     RATES(34, 67, 989, 1979, 0), .fitted = FIT_AS_H100,
+     FITTED(0.65, 250, 0.45, 0.80, 8e-6, 0.2),
      LINKS("NVLink4", 4, 450, 1, 0.813, NVLINK_ALPHA, "Slingshot-11", 25, 0.8,
            NIC_ALPHA)},
-    {DEVICE("b200", "B200 SXM 180GB", "M Z", 8, 180, 8000, 148),
-     RATES(37, 75, 2250, 4500, 9000), FITTED(0.46, 250, 0.33, 0.80, 8e-6, 0.2),
+    {DEVICE("b200", "B200 SXM 180GB", M "; " Z, 8, 180, 8000, 148),
+     RATES(37, 75, 2250, 4500, 9000), .fitted = FIT_OWN,
+     FITTED(0.46, 250, 0.33, 0.80, 8e-6, 0.2),
      LINKS("NVLink5", 8, 900, 1, 0.757, NVLINK_ALPHA, "NDR400", 50, 0.8, NIC_ALPHA)},
-    {DEVICE("b300", "B300 SXM 288GB", "M", 8, 288, 8000, 148),
-     RATES(1.2, 75, 2250, 4500, 13500), FITTED(0.46, 250, 0.33, 0.80, 8e-6, 0.2),
+    {DEVICE("b300", "B300 SXM 288GB", M, 8, 288, 8000, 148),
+     RATES(1.2, 75, 2250, 4500, 13500), .fitted = FIT_AS_B200,
+     FITTED(0.46, 250, 0.33, 0.80, 8e-6, 0.2),
      LINKS("NVLink5", 8, 900, 1, 0.757, NVLINK_ALPHA, "ConnectX-8", 100, 0.8,
            NIC_ALPHA)},
-    {DEVICE("gb200", "GB200 NVL72", "M", 4, 186, 8000, 148),
-     RATES(40, 80, 2500, 5000, 10000), FITTED(0.65, 250, 0.23, 0.80, 8e-6, 0.2),
+    {DEVICE("gb200", "GB200 NVL72", M, 4, 186, 8000, 148),
+     RATES(40, 80, 2500, 5000, 10000), .fitted = FIT_OWN,
+     FITTED(0.65, 250, 0.23, 0.80, 8e-6, 0.2),
      LINKS("NVLink5", 72, 900, 1, 0.757, NVLINK_ALPHA, "ConnectX-7", 50, 0.8,
            NIC_ALPHA)},
-    {DEVICE("gb300", "GB300 NVL72", "M", 4, 288, 8000, 148),
-     RATES(1.3, 80, 2500, 5000, 15000), FITTED(0.85, 250, 0.23, 0.80, 8e-6, 0.2),
+    {DEVICE("gb300", "GB300 NVL72", M, 4, 288, 8000, 148),
+     RATES(1.3, 80, 2500, 5000, 15000), .fitted = FIT_OWN,
+     FITTED(0.85, 250, 0.23, 0.80, 8e-6, 0.2),
      LINKS("NVLink5", 72, 900, 1, 0.757, NVLINK_ALPHA, "ConnectX-8", 100, 0.8,
            NIC_ALPHA)},
-    {DEVICE("mi250x", "MI250X, one GCD", "A; network: F", 8, 64, 1638, 110),
-     RATES(47.9, 47.9, 191.5, 0, 0), FITTED(0.6, 200, 0.4, 0.7, 1e-5, 0.2),
+    {DEVICE("mi250x", "MI250X, one GCD",
+            "AMD's data sheet; network: Frontier user guide", 8, 64, 1638, 110),
+     RATES(47.9, 47.9, 191.5, 0, 0), .fitted = FIT_AMD,
+     FITTED(0.6, 200, 0.4, 0.7, 1e-5, 0.2),
      LINKS("xGMI", 8, 350, 0, 0.8, 1e-5, "Slingshot-11", 12.5, 0.8, NIC_ALPHA)},
-    {DEVICE("mi300x", "MI300X 192GB", "M", 8, 192, 5300, 304),
-     RATES(81.7, 163.4, 1307, 2614, 0), FITTED(0.51, 200, 0.35, 0.7, 1e-5, 0.2),
+    {DEVICE("mi300x", "MI300X 192GB", M, 8, 192, 5300, 304),
+     RATES(81.7, 163.4, 1307, 2614, 0), .fitted = FIT_AMD,
+     FITTED(0.51, 200, 0.35, 0.7, 1e-5, 0.2),
      LINKS("xGMI", 8, 448, 0, 0.7, 1e-5, "NIC 400", 50, 0.8, NIC_ALPHA)},
-    {DEVICE("mi325x", "MI325X 256GB", "M", 8, 256, 6000, 304),
-     RATES(81.7, 163.4, 1307, 2614, 0), FITTED(0.51, 200, 0.35, 0.7, 1e-5, 0.2),
+    {DEVICE("mi325x", "MI325X 256GB", M, 8, 256, 6000, 304),
+     RATES(81.7, 163.4, 1307, 2614, 0), .fitted = FIT_AMD,
+     FITTED(0.51, 200, 0.35, 0.7, 1e-5, 0.2),
      LINKS("xGMI", 8, 448, 0, 0.7, 1e-5, "NIC 400", 50, 0.8, NIC_ALPHA)},
-    {DEVICE("mi355x", "MI355X 288GB", "M", 8, 288, 8000, 256),
-     RATES(78.6, 157.3, 2500, 5000, 10000), FITTED(0.6, 200, 0.35, 0.7, 1e-5, 0.2),
+    {DEVICE("mi355x", "MI355X 288GB", M, 8, 288, 8000, 256),
+     RATES(78.6, 157.3, 2500, 5000, 10000), .fitted = FIT_AMD,
+     FITTED(0.6, 200, 0.35, 0.7, 1e-5, 0.2),
      LINKS("xGMI", 8, 535.5, 0, 0.7, 1e-5, "NIC 400", 50, 0.8, NIC_ALPHA)},
 };
 

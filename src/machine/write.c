@@ -84,7 +84,7 @@ void weft_machine_write_text(const weft_machine *m, weft_writer *out)
     weft_print(out, "links\n");
     for (int i = 0; i < m->n_tiers; i++)
         put_link(m, i, out);
-    weft_print(out, "constants (docs/accuracy.md: measured or fitted)\n");
+    weft_print(out, "constants (%s)\n", *m->fitted ? m->fitted : m->source);
     for (int i = wf_machine_first_constant(); i < t->n; i++) {
         weft_print(out, "  %-24s ", t->field[i].name);
         wf_field_print(t, i, m, out);

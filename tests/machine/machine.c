@@ -36,7 +36,7 @@ static void every_preset_is_sound_and_has_at_most_eight_constants(void **state)
         const weft_machine *m = weft_machine_preset_at(i);
         if (weft_machine_check(m)) fail_msg("%s: %s", m->name, weft_status_message());
         assert_true(per_device + m->n_tiers <= 8); /* of a tier: its efficiency */
-        assert_true(strlen(m->source) > 0);
+        assert_true(strlen(m->source) > 0 && strlen(m->fitted) > 0);
         assert_true(m->reserve_bytes > 1073741824.0); /* case 28 */
         assert_true(m->flops_per_s[WEFT_MATH_BF16] > 1e14);
         for (int j = 0; j < i; j++)
