@@ -5,11 +5,9 @@
 #define TF 1e12
 
 /* Facts: peaks are dense (without sparsity), bandwidths of one direction and one device.
- * reserve: context,
- * libraries and communicators (NVIDIA/nccl-tests#220: 1 GiB was not enough). Tiles are
- * those of CUTLASS's and cuBLAS's large kernels.
- *
- * Constants: docs/accuracy.md says how each was measured or fitted. */
+ * reserve is for context, libraries and communicators (NVIDIA/nccl-tests#220: 1 GiB was not
+ * enough). Tiles are those of CUTLASS's and cuBLAS's large kernels. docs/accuracy.md says how
+ * each constant was measured or fitted. */
 #define LINKS(UP, UP_RANKS, UP_RATE, SWITCHED, UP_EFF, UP_ALPHA, NET, NET_RATE,        \
               NET_EFF, NET_ALPHA)                                                      \
     .n_tiers = 2, .tier = {{.name = UP,                                                \
@@ -35,10 +33,10 @@
     .memory_bytes_per_s = (RATE)*GB, .reserve_bytes = 1.6e9, .units = UNITS,           \
     .tile_m = 128, .tile_n = 256, .align = 8
 
-/* Where constants come from: fitted ones on the half of the runs with an even hash. */
 #define M "stas00/ml-engineering, 2026-08"
 #define Z "zhebrak/llm-cluster-simulator docs/HARDWARE.md"
 
+/* Where constants come from: fitted ones on the half of the runs with an even hash. */
 #define OF_ALL                                                                         \
     "; op_overhead: set; overlap_tax: Galvatron (Miao et al. 2022); docs/accuracy.md"
 #define FIT_A100    "fitted on A100 runs, network too; NVLink: vTrain's all-reduces" OF_ALL
@@ -56,8 +54,11 @@
     "gemm: measured matmuls (stas00/ml-engineering); links: measured all-reduces "     \
     "(stas00/ml-engineering); rest: guessed"
 
-#define NVLINK_ALPHA 7.5e-6
-#define NIC_ALPHA    1.0e-5
+#define FIT_AS_MI300X "as MI300X, the same chip"
+#define FIT_GUESSED   "guessed: there are no runs of it; measure one"
+
+#define NVLINK_ALPHA  7.5e-6
+#define NIC_ALPHA     1.0e-5
 
 static const weft_machine presets[] = {
     {DEVICE("v100", "V100 SXM 32GB",
@@ -119,7 +120,7 @@ static const weft_machine presets[] = {
            NIC_ALPHA)},
     {DEVICE("mi250x", "MI250X, one GCD",
             "AMD's data sheet; network: Frontier user guide", 8, 64, 1638, 110),
-     RATES(47.9, 47.9, 191.5, 0, 0), .fitted = FIT_AMD,
+     RATES(47.9, 47.9, 191.5, 0, 0), .fitted = FIT_GUESSED,
      FITTED(0.6, 200, 0.4, 0.7, 1e-5, 0.2),
      LINKS("xGMI", 8, 350, 0, 0.8, 1e-5, "Slingshot-11", 12.5, 0.8, NIC_ALPHA)},
     {DEVICE("mi300x", "MI300X 192GB", M, 8, 192, 5300, 304),
@@ -127,12 +128,12 @@ static const weft_machine presets[] = {
      FITTED(0.51, 200, 0.35, 0.7, 1e-5, 0.2),
      LINKS("xGMI", 8, 448, 0, 0.7, 1e-5, "NIC 400", 50, 0.8, NIC_ALPHA)},
     {DEVICE("mi325x", "MI325X 256GB", M, 8, 256, 6000, 304),
-     RATES(81.7, 163.4, 1307, 2614, 0), .fitted = FIT_AMD,
+     RATES(81.7, 163.4, 1307, 2614, 0), .fitted = FIT_AS_MI300X,
      FITTED(0.51, 200, 0.35, 0.7, 1e-5, 0.2),
      LINKS("xGMI", 8, 448, 0, 0.7, 1e-5, "NIC 400", 50, 0.8, NIC_ALPHA)},
     {DEVICE("mi355x", "MI355X 288GB", M, 8, 288, 8000, 256),
      RATES(78.6, 157.3, 2500, 5000, 10000), .fitted = FIT_AMD,
-     FITTED(0.6, 200, 0.35, 0.7, 1e-5, 0.2),
+     FITTED(0.626, 200, 0.35, 0.7, 1e-5, 0.2),
      LINKS("xGMI", 8, 535.5, 0, 0.7, 1e-5, "NIC 400", 50, 0.8, NIC_ALPHA)},
 };
 
