@@ -13,7 +13,8 @@
  *
  * An asynchronous schedule (pipedream) takes each micro-batch of all replicas as a mini-
  * batch: its loss is scaled by its own valid tokens, and each stage updates its weights
- * right after its backward, with the learning rate of the step. A step is m such updates.
+ * right after its backward, with the learning rate of the step. A step is m such updates
+ * and ends drained, so that evaluations see one set of weights.
  */
 #ifndef WEFT_RUN_TRAIN_H
 #define WEFT_RUN_TRAIN_H
