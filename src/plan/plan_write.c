@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A plan, as a table and as JSON. */
+#include <string.h>
+
+#include "plan/write.h"
+
+/* ---- JSON --------------------------------------------------------------------------- */
+
+static void json_row(const weft_cost_model *q, const weft_plan_row *r, wf_json *j)
+{
+    wf_json_object(j);
+    wf_put_layout_cost(q, &r->layout, &r->cost, NULL, j);
+    if (*r->why_not) wf_json_put_string(j, "why_not", r->why_not);
+    wf_json_end_object(j);
+}
+
+static void json_rows(const weft_cost_model *q, const char *key, const weft_plan_row *r,
+                      int n, wf_json *j)
+{
+    wf_json_key(j, key);
+    wf_json_array(j);
+    for (int i = 0; i < n; i++)
+        json_row(q, &r[i], j);
+    wf_json_end_array(j);
+}
+
+static void json_counts(const weft_plan *p, wf_json *j)
+{
+    wf_json_put_i64(j, "enumerated", p->counts.enumerated);
+    wf_json_put_i64(j, "bounded", p->counts.bounded);
+    wf_json_put_i64(j, "simulated", p->counts.simulated);
+    wf_json_put_i64(j, "feasible", p->counts.feasible);
+    wf_json_put_i64(j, "evaluated", p->counts.evaluated);
+    wf_json_put_f64(j, "seconds", p->seconds);
+}
+
+void weft_plan_write_json(const weft_cost_model *q, const weft_plan *p,
+                          weft_writer *out)
+{
+    wf_json j = wf_json_begin(out);
+
+    wf_json_object(&j);
+    json_counts(p, &j);
+    json_rows(q, "layouts", p->row, p->n_rows, &j);
+    wf_json_key(&j, "references");
+    wf_json_object(&j);
+    wf_json_key(&j, "dp");
+    json_row(q, &p->plain_dp, &j);
+    wf_json_key(&j, "zero3");
+    json_row(q, &p->zero3, &j);
+    wf_json_end_object(&j);
+    wf_json_put_bool(&j, "split_needed", *p->ladder.why_not != 0);
+    if (p->n_front) json_rows(q, "pareto", p->front, p->n_front, &j);
+    wf_json_key(&j, "rejected");
+    wf_json_object(&j);
+    for (int i = 0; i < p->n_rejected; i++)
+        wf_json_put_i64(&j, p->rejected[i].rule, p->rejected[i].count);
+    wf_json_end_object(&j);
+    wf_json_end_object(&j);
+    weft_print(out, "\n");
+}
+
+/* ---- text --------------------------------------------------------------------------- */
+
+static void text_row(const char *name, const weft_plan_row *r, weft_writer *out)
+{
+    if (*r->why_not) {
+        weft_print(out, "%-9s %s\n", name, r->why_not);
+        return;
+    }
+    weft_print(out, "%-9s %9.3f %8.1f %6.1f %7.1f  ", name, r->cost.step_time_s,
+               r->cost.tflops_per_rank, 100 * r->cost.bubble_of_total,
+               r->cost.memory.total / 1e9);
+    wf_put_layout_words(&r->layout, out);
+    weft_print(out, "\n");
+}
+
+static void text_rows(const weft_plan_row *r, int n, weft_writer *out)
+{
+    for (int i = 0; i < n; i++) {
+        char name[16];
+        int k = 0;
+        for (int x = i + 1; x && k < 14; x /= 10)
+            k++;
+        name[k] = 0;
+        for (int x = i + 1; k; x /= 10)
+            name[--k] = (char)('0' + x % 10);
+        text_row(name, &r[i], out);
+    }
+}
+
+static void text_ladder(const weft_plan *p, weft_writer *out)
+{
+    if (*p->ladder.why_not) return;
+    weft_print(out, "\nNo split of the model is needed: ");
+    wf_put_layout_words(&p->ladder.layout, out);
+    weft_print(out,
+               " fits (mixed precision, then recompute, then ZeRO come before TP and "
+               "PP).\n");
+}
+
+void weft_plan_write_text(const weft_cost_model *q, const weft_plan *p,
+                          weft_writer *out)
+{
+    weft_print(out, "%s on %s (%d ranks)\n\n", q->arch.name, q->machine.name,
+               weft_machine_ranks(&q->machine));
+    weft_print(out, "%-9s %9s %8s %6s %7s  layout (the best of its degrees)\n", "",
+               "step s", "TFLOP/s", "bub %", "GB");
+    text_rows(p->row, p->n_rows, out);
+    if (!p->n_rows) weft_print(out, "no layout fits\n");
+    text_row("plain DP", &p->plain_dp, out);
+    text_row("ZeRO-3", &p->zero3, out);
+    if (p->n_front) weft_print(out, "\nfaster or smaller, none both\n");
+    text_rows(p->front, p->n_front, out);
+    text_ladder(p, out);
+    weft_print(
+        out,
+        "\n%lld layouts: %lld simulated, %lld no faster by their bound, %lld too "
+        "large; %lld prices in %.2f s\n",
+        (long long)p->counts.enumerated, (long long)p->counts.simulated,
+        (long long)p->counts.bounded,
+        (long long)(p->counts.enumerated - p->counts.simulated - p->counts.bounded),
+        (long long)p->counts.evaluated, p->seconds);
+    for (int i = 0; i < p->n_rejected; i++)
+        weft_print(out, "%s%s %lld", i ? ", " : "rejected: ", p->rejected[i].rule,
+                   (long long)p->rejected[i].count);
+    weft_print(out, "%s", p->n_rejected ? "\n" : "");
+}
