@@ -8,7 +8,6 @@
  *
  * A field may be followed by =VALUE to start there; =VALUE! holds it.
  */
-#include <ctype.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
