@@ -18,11 +18,11 @@ double weft_median(int n, double *x)
     return n % 2 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
 }
 
-static weft_status check_timings(int n, const weft_timing *t)
+static weft_status check_timings(int n, int least, const weft_timing *t)
 {
-    if (n < 2)
-        return WF_FAIL(WEFT_E_INVALID, "a line through %d timing%s; 2 are needed", n,
-                       n == 1 ? "" : "s");
+    if (n < least)
+        return WF_FAIL(WEFT_E_INVALID, "a line through %d timing%s; %d needed", n,
+                       n == 1 ? "" : "s", least);
     for (int i = 0; i < n; i++)
         if (!(t[i].seconds > 0) || !(t[i].steps > 0) || !(t[i].bytes >= 0))
             return WF_FAIL(WEFT_E_INVALID, "timing %d: %g steps and %g bytes took %g s",
@@ -62,7 +62,7 @@ static double least_slope(int n, const weft_timing *t)
 
 weft_status weft_fit_alpha_beta(int n, const weft_timing *t, weft_alpha_beta *out)
 {
-    WF_TRY(check_timings(n, t));
+    WF_TRY(check_timings(n, 2, t));
     sums s = sums_of(n, t);
     double det = s.aa * s.bb - s.ab * s.ab, least = least_slope(n, t);
     if (!(s.bb > 0) || !(det > 1e-12 * s.aa * s.bb))
@@ -80,6 +80,20 @@ weft_status weft_fit_alpha_beta(int n, const weft_timing *t, weft_alpha_beta *ou
         alpha = fmax(0, (s.a - slope * s.ab) / s.aa);
     }
     *out = (weft_alpha_beta){alpha, 1 / slope};
+    return WEFT_OK;
+}
+
+weft_status weft_fit_bandwidth(int n, const weft_timing *t, double alpha_s,
+                               double *bytes_per_s)
+{
+    WF_TRY(check_timings(n, 1, t));
+    sums s = sums_of(n, t);
+    if (!(s.bb > 0) || !(alpha_s >= 0))
+        return WF_FAIL(
+            WEFT_E_INVALID,
+            "a bandwidth of messages without bytes, or after a latency of %g s",
+            alpha_s);
+    *bytes_per_s = 1 / fmax((s.b - alpha_s * s.ab) / s.bb, least_slope(n, t));
     return WEFT_OK;
 }
 

@@ -32,7 +32,7 @@ static weft_status check_options(const weft_probe_options *o)
 static int benchmarks(const weft_probe_options *o, const weft_machine *m)
 {
     int forms = o->quick ? 30 : 72, kernels = 17;
-    int tiers = (m->ranks_per_node > 1) + (m->nodes > 1), sizes = o->quick ? 5 : 7;
+    int tiers = (m->ranks_per_node > 1) + (m->nodes > 1), sizes = o->quick ? 4 : 6;
     return o->n_dtypes * forms + kernels + tiers * WEFT_N_COLLS * sizes;
 }
 

@@ -123,6 +123,25 @@ static void too_little_is_refused(void **state)
     assert_int_equal(weft_fit_alpha_beta(2, t, &got), WEFT_E_INVALID);
 }
 
+static void bandwidth_after_a_known_latency_is_found_alone(void **state)
+{
+    weft_timing t[N];
+    double got;
+    for (double beta = 1e6; beta < 1e12; beta *= 11) {
+        make(2, 3e-5, beta, 0, 1, t);
+        if (bytes[N - 1] / beta < 1e-6) continue;
+        must(weft_fit_bandwidth(N, t, 3e-5, &got));
+        assert_near(got, beta, 1e-6);
+    }
+    /* short messages that came through a burst are not asked, and change nothing */
+    make(2, 3e-5, 12e6, 0, 1, t);
+    t[0].seconds = 1e-6;
+    must(weft_fit_bandwidth(N - 3, t + 3, 3e-5, &got));
+    assert_near(got, 12e6, 1e-9);
+    assert_int_equal(weft_fit_bandwidth(0, t, 0, &got), WEFT_E_INVALID);
+    assert_int_equal(weft_fit_bandwidth(N, t, -1, &got), WEFT_E_INVALID);
+}
+
 static void a_saturating_rate_gives_its_top_and_half_size_back(void **state)
 {
     const double k[] = {64, 128, 512, 2048, 32768};
@@ -163,6 +182,7 @@ int main(void)
         cmocka_unit_test(the_fit_is_the_best_of_its_neighbours),
         cmocka_unit_test(a_time_that_does_not_grow_has_a_bandwidth_too_large_to_matter),
         cmocka_unit_test(too_little_is_refused),
+        cmocka_unit_test(bandwidth_after_a_known_latency_is_found_alone),
         cmocka_unit_test(a_saturating_rate_gives_its_top_and_half_size_back),
         cmocka_unit_test(the_top_of_a_rate_is_not_above_the_peak),
         cmocka_unit_test(median_is_the_middle_or_the_mean_of_the_two)};

@@ -71,6 +71,16 @@ WEFT_API WEFT_MUST_CHECK weft_status weft_fit_alpha_beta(int n, const weft_timin
                                                          weft_alpha_beta *out);
 
 /**
+ * beta alone, with the alpha that a short message gave: of links whose short messages go
+ * through buffers and bursts faster than any row of long ones, so that one line through
+ * both is neither.
+ * @return as weft_fit_alpha_beta(), for fewer than one timing.
+ */
+WEFT_API WEFT_MUST_CHECK weft_status weft_fit_bandwidth(int n, const weft_timing *t,
+                                                        double alpha_s,
+                                                        double *bytes_per_s);
+
+/**
  * rate = top * k / (k + half_k) by least squares of k/rate = (k + half_k) / top, which is
  * linear. half_k is not below 0, top is not above `peak`.
  * @return WEFT_OK; WEFT_E_INVALID as above.
