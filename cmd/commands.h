@@ -15,6 +15,8 @@ int wf_cmd_model(int argc, char **argv);
 int wf_cmd_compare(int argc, char **argv);
 int wf_cmd_doctor(int argc, char **argv);
 int wf_cmd_machine(int argc, char **argv);
+int wf_cmd_report(int argc, char **argv);
+int wf_cmd_plan(int argc, char **argv);
 int wf_cmd_score(int argc, char **argv);
 /* `weft machine measure`, in builds with libweft-run. */
 int wf_machine_measure(int argc, char **argv);
