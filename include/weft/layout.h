@@ -29,7 +29,7 @@ typedef struct weft_layout {
     int64_t vocab_multiple; /**< make-vocab-size-divisible-by: padded to this * tp  */
     char schedule[16];      /**< kind                                               */
     char order[24];         /**< "tp,cp,pp,dp", fastest first                       */
-    char cp_comm[12];       /**< "ring", "allgather", "ulysses"                     */
+    char cp_comm[16];       /**< "ring", "allgather", "ulysses"                     */
     char recompute[64];     /**< "none", "selective" (the attention core), "full" (each
                                  layer), or a list of these, one a virtual stage,
                                  "full*4,none*4"                                    */
