@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* weft schedule KIND | list | check FILE | sim FILE */
+/* weft schedule KIND | compare KIND KIND | list | check FILE | sim FILE */
 #include "cmd/schedule.h"
 
 #include <math.h>
@@ -9,16 +9,9 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/json.h"
-#include "base/near.h"
 #include "cmd/commands.h"
 #include "cmd/option_rows.h"
 #include "cmd/stdio_writer.h"
-
-enum {
-    MOST_DRAWN_RANKS = 128, /* more rows than anyone reads; --ascii draws them anyway */
-    MOST_DRAWN_OPS = 1 << 20,
-    MOST_FORWARDS = 1 << 26
-};
 
 /* ---- list ----------------------------------------------------------------------- */
 
@@ -46,166 +39,7 @@ static int run_list(const wf_schedule_args *a)
     return WF_EXIT_OK;
 }
 
-/* ---- making and reading --------------------------------------------------------- */
-
-static const char *kind_at(const void *ctx, int i)
-{
-    (void)ctx;
-    return weft_schedule_kind_name(weft_schedule_kind_at(i));
-}
-
-static weft_status require_kind(const char *kind)
-{
-    if (weft_schedule_kind_find(kind)) return WEFT_OK;
-    const char *near = wf_nearest(kind, weft_schedule_kind_count(), kind_at, NULL);
-    return WF_FAIL(WEFT_E_INVALID,
-                   "there is no schedule '%.40s'%s%s%s weft schedule list shows all",
-                   kind, near ? "; did you mean " : "", near ? near : "",
-                   near ? "?" : "");
-}
-
-/* Time and memory of a schedule are those of its ops, here some 100 ns and 13 bytes each. */
-static weft_status check_size(const wf_schedule_args *a, weft_placement_kind placement)
-{
-    weft_schedule_options plain = {.group = a->group, .placement = placement};
-    weft_schedule shape;
-
-    WF_TRY(weft_schedule_shape(a->kind, a->p, a->m, a->v, &plain, &shape));
-    int stages = weft_schedule_stages(&shape);
-    if ((int64_t)stages * a->m <= MOST_FORWARDS) return WEFT_OK;
-    return WF_FAIL(
-        WEFT_E_INVALID,
-        "-m %d: %d stages of so many micro-batches are %lld forwards, and this "
-        "command takes at most %d (2^26: some 2 GB and 20 s); -m %d is the "
-        "most",
-        a->m, stages, (long long)stages * a->m, MOST_FORWARDS, MOST_FORWARDS / stages);
-}
-
-/* What the search of `optimal` would not look at, though the result depends on it. */
-static weft_status check_optimal(const wf_schedule_args *a)
-{
-    int has_bytes = a->stage_free_i || a->stage_free_w;
-    if (a->overlap_cost || (a->overlap && !strcmp(a->overlap, "atomic")))
-        return WF_FAIL(
-            WEFT_E_INVALID,
-            "--%s %s: optimal makes no pairs of ops; --overlap serial is all "
-            "it knows, dualpipev has pairs",
-            a->overlap_cost ? "overlap-cost" : "overlap",
-            a->overlap_cost ? a->overlap_cost : a->overlap);
-    if (a->mem_limit && !has_bytes && wf_schedule_has_bytes(a))
-        return WF_FAIL(WEFT_E_INVALID,
-                       "--mem-limit %s: optimal keeps a limit in bytes of what I and W "
-                       "free; give --stage-free-i or --stage-free-w",
-                       a->mem_limit);
-    return WEFT_OK;
-}
-
-/* A schedule for the times of each stage, and what no schedule can beat. */
-static weft_status make_optimal(const wf_schedule_args *a, weft_schedule_options *o,
-                                weft_schedule *s, double *bound)
-{
-    weft_schedule shape;
-    weft_schedule_options plain = {.placement = o->placement};
-    weft_schedule_lower_bound least = {.makespan = 0};
-    wf_schedule_stages lists;
-    WF_TRY(check_optimal(a));
-    WF_TRY(weft_schedule_shape(a->kind, a->p, a->m, a->v, &plain, &shape));
-    WF_TRY(wf_schedule_stages_read(a, &shape, o, &lists));
-    weft_status st = weft_schedule_optimal(a->p, a->m, a->v, o, s, &least);
-    if (st == WEFT_OK) *bound = least.makespan / lists.parts;
-    wf_schedule_stages_clear(&lists);
-    return st;
-}
-
-static weft_status make(const wf_schedule_args *a, const wf_args *args,
-                        weft_schedule *s, double *bound)
-{
-    weft_schedule_options options = {.group = a->group};
-    WF_TRY(require_kind(a->kind));
-    if (!wf_args_given(args, "p") || !wf_args_given(args, "m"))
-        return WF_FAIL(WEFT_E_INVALID, "%s needs -p (ranks) and -m (micro-batches)",
-                       a->kind);
-    WF_TRY(wf_schedule_placement(a, &options.placement));
-    WF_TRY(check_size(a, options.placement));
-    if (!strcmp(a->kind, "optimal")) return make_optimal(a, &options, s, bound);
-    if (a->mem_limit && !wf_schedule_has_bytes(a))
-        WF_TRY(wf_num_f64("--mem-limit", a->mem_limit, WF_PLAIN, &options.mem_limit));
-    if (!strcmp(a->kind, "zb-auto")) {
-        if (a->mem_limit && wf_schedule_has_bytes(a))
-            return WF_FAIL(
-                WEFT_E_INVALID,
-                "--mem-limit %s: zb-auto is searched for a limit in forwards, "
-                "without bytes beside it; optimal takes bytes",
-                a->mem_limit);
-        double parts = options.placement == WEFT_PLACE_V ? 2 : 1;
-        WF_TRY(wf_schedule_times_read(a, parts, &options));
-    }
-    WF_TRY(weft_schedule_make(a->kind, a->p, a->m, a->v, &options, s));
-    if (!wf_args_given(args, "placement") || s->placement == options.placement)
-        return WEFT_OK;
-    weft_status st = WF_FAIL(WEFT_E_INVALID, "--placement %s: %s has its own, %s",
-                             a->placement, a->kind, wf_placement_name(s->placement));
-    weft_schedule_clear(s);
-    return st;
-}
-
-/* ---- check and simulate --------------------------------------------------------- */
-
-static int wants_picture(const wf_schedule_args *a, const weft_schedule *s)
-{
-    int steps = a->steps > 1 ? a->steps : 1;
-    int small = s->p <= MOST_DRAWN_RANKS && s->first[s->p] <= MOST_DRAWN_OPS / steps;
-    if (a->svg || a->trace) return 1;
-    return !a->json && !a->summary && !a->ops && (small || a->ascii);
-}
-
-static void shrink_held(weft_sim_held *held, int p, double parts)
-{
-    for (int k = 0; held && k < p; k++)
-        held[k].at /= parts;
-}
-
-/* Back from the time of parts to that of full stages. */
-static void shrink(wf_schedule_result *r, double parts)
-{
-    weft_eval *e = &r->sim.eval;
-    e->makespan /= parts;
-    e->span /= parts;
-    e->ideal /= parts;
-    for (int k = 0; k < r->s->p; k++) {
-        e->busy[k] /= parts;
-        e->idle[k] /= parts;
-    }
-    r->sim.step_time /= parts;
-    for (int k = 0; k < r->sim.steps; k++)
-        r->sim.step_end[k] /= parts;
-    shrink_held(r->sim.peak, r->s->p, parts);
-    shrink_held(r->sim.first_over, r->s->p, parts);
-    for (int64_t i = 0; i < r->trace.n; i++) {
-        r->trace.entry[i].start /= parts;
-        r->trace.entry[i].end /= parts;
-    }
-    for (int64_t i = 0; i < r->trace.n_levels; i++)
-        r->trace.level[i].at /= parts;
-}
-
-static weft_status simulate(const wf_schedule_args *a, int picture,
-                            wf_schedule_result *r)
-{
-    wf_schedule_costs c;
-    wf_schedule_sim_options o;
-    WF_TRY(wf_schedule_costs_read(a, r->s, &c));
-    weft_status st = wf_schedule_sim_read(a, r->s, &c, &o);
-    if (st == WEFT_OK)
-        st = weft_simulate_steps(r->s, &c.costs, &o.o, picture ? &r->trace : NULL,
-                                 &r->sim);
-    snprintf(r->trace.unit, sizeof r->trace.unit, "%s", c.unit);
-    r->overlap = c.costs.overlap;
-    if (st == WEFT_OK && c.parts != 1) shrink(r, c.parts);
-    wf_schedule_sim_clear(&o);
-    wf_schedule_costs_clear(&c);
-    return st;
-}
+/* ---- one schedule --------------------------------------------------------------- */
 
 static int is_stdout(const char *path)
 {
@@ -216,19 +50,12 @@ static weft_status report(const wf_schedule_args *a, wf_schedule_result *r)
 {
     weft_writer out = wf_stdout_writer();
     WF_TRY(weft_schedule_check(r->s, a->outstanding, &r->report));
-    WF_TRY(simulate(a, wants_picture(a, r->s), r));
+    WF_TRY(wf_schedule_simulate(a, wf_schedule_wants_picture(a, r->s), r));
     WF_TRY(wf_schedule_report_files(a, r));
     if (!is_stdout(a->svg) && !is_stdout(a->trace) && !is_stdout(a->csv))
         WF_TRY(a->json ? wf_schedule_report_json(a, r, &out)
                        : wf_schedule_report_text(a, r, &out));
     return wf_schedule_memory_fits(a, r);
-}
-
-static void clear(wf_schedule_result *r)
-{
-    weft_trace_clear(&r->trace);
-    weft_sim_clear(&r->sim);
-    weft_schedule_report_clear(&r->report);
 }
 
 static int run_made(const wf_schedule_args *a, weft_schedule *s, double bound,
@@ -239,7 +66,7 @@ static int run_made(const wf_schedule_args *a, weft_schedule *s, double bound,
                             .lower_bound = a->steps > 1 || a->optimizer ? NAN : bound};
     if (st == WEFT_OK) {
         st = report(a, &r);
-        clear(&r);
+        wf_schedule_result_clear(&r);
         weft_schedule_clear(s);
     }
     return st == WEFT_OK ? WF_EXIT_OK : wf_cmd_fail("schedule", st);
@@ -281,7 +108,7 @@ static weft_status check(const wf_schedule_args *a, wf_schedule_result *r)
 {
     WF_TRY(weft_schedule_check(r->s, a->outstanding, &r->report));
     if (!wf_schedule_has_bytes(a)) return WEFT_OK;
-    WF_TRY(simulate(a, 0, r));
+    WF_TRY(wf_schedule_simulate(a, 0, r));
     return wf_schedule_memory_fits(a, r);
 }
 
@@ -295,7 +122,7 @@ static int run_check(const wf_schedule_args *a, const wf_args *args)
     st = check(a, &r);
     put_checked(a, &s, st, &r.report);
     int rc = st == WEFT_OK ? WF_EXIT_OK : wf_cmd_fail("schedule", st);
-    clear(&r);
+    wf_schedule_result_clear(&r);
     weft_schedule_clear(&s);
     return rc;
 }
@@ -334,13 +161,14 @@ static int dispatch(wf_schedule_args *a, const wf_args *args)
     if (!strcmp(word, "list")) return run_list(a);
     if (args->n && (!strcmp(word, "check") || !strcmp(word, "sim")))
         return run_file(a, args);
+    if (args->n && !strcmp(word, "compare")) return wf_schedule_compare(a, args);
     if (args->n > 1)
         return wf_cmd_usage("schedule", "unexpected word '%s'", args->word[1]);
     if (args->n && a->kind && strcmp(word, a->kind))
         return wf_cmd_usage("schedule", "two kinds: %s and --kind %s", word, a->kind);
     a->kind = word;
     double bound = NAN;
-    weft_status st = make(a, args, &s, &bound);
+    weft_status st = wf_schedule_make(a, args, &s, &bound);
     return run_made(a, &s, bound, st);
 }
 
@@ -449,7 +277,8 @@ int wf_cmd_schedule(int argc, char **argv)
         {0}};
     const wf_command_line line = {
         .command = "schedule",
-        .usage = "KIND -p P -m M [-v V] | list | check FILE | sim FILE",
+        .usage = "KIND -p P -m M [-v V] | compare KIND KIND ... | list | check FILE | "
+                 "sim FILE",
         .about = "Makes a pipeline schedule, checks it (order, deadlock, memory), "
                  "simulates and draws "
                  "it.\ncheck and sim take a schedule of your own in the --ops or --csv "
@@ -459,6 +288,8 @@ int wf_cmd_schedule(int argc, char **argv)
             "  weft schedule list\n"
             "  weft schedule 1f1b -p 4 -m 12\n"
             "  weft schedule interleaved -p 4 -m 12 -v 3 --svg timeline.svg\n"
+            "  weft schedule compare 1f1b zb-h1 -p 4 -m 8 --svg both.svg\n"
+            "  weft schedule compare 1f1b interleaved,v=2 -p 4 -m 8\n"
             "  weft schedule 1f1b -p 4 -m 8 --stage-tf 1,1,1,1.5 --latency 0.1\n"
             "  weft schedule zb-auto -p 4 -m 8 --tf 5 --ti 6 --tw 4 --mem-limit 6\n"
             "  weft schedule optimal -p 4 -m 8 --stage-tf 1.2,1,1,1.4 --latency 0.1 "

@@ -135,6 +135,20 @@ typedef struct wf_schedule_result {
     double lower_bound; /* of the makespan; NaN where none is known */
 } wf_schedule_result;
 
+/* The schedule of the flags; *bound where no schedule can be shorter (optimal). */
+WEFT_MUST_CHECK weft_status wf_schedule_make(const wf_schedule_args *a,
+                                             const wf_args *args, weft_schedule *s,
+                                             double *bound);
+/* Is r->s small enough, and is its timeline asked for? */
+int wf_schedule_wants_picture(const wf_schedule_args *a, const weft_schedule *s);
+/* r->s in the costs of the flags into r->sim and, with `picture`, r->trace. */
+WEFT_MUST_CHECK weft_status wf_schedule_simulate(const wf_schedule_args *a, int picture,
+                                                 wf_schedule_result *r);
+/* All but the schedule. */
+void wf_schedule_result_clear(wf_schedule_result *r);
+/* weft schedule compare KIND KIND: the exit status. */
+int wf_schedule_compare(const wf_schedule_args *a, const wf_args *args);
+
 /* Lines about repeated steps and memory, where flags ask for them. */
 void wf_schedule_put_steps(const wf_schedule_result *r, weft_writer *out);
 void wf_schedule_put_memory(const wf_schedule_result *r, weft_writer *out);

@@ -247,7 +247,7 @@ def main():
     if torch:
         put_lowered(weft, torch, a.p, max(a.m // 16, a.p))
     if a.zero_bubble:
-        put_searched(weft, Sail(a.zero_bubble), [(8, 64), (8, 256), (16, 256), (32, 512)])
+        put_searched(weft, Sail(a.zero_bubble), [(8, 64), (8, 256), (16, 256)])
 
 
 if __name__ == "__main__":

@@ -152,11 +152,44 @@ static int by_time_frees_first(const void *pa, const void *pb)
     return (a->held > b->held) - (a->held < b->held);
 }
 
-int64_t wf_picture_memory(const wf_picture *p, int rank, wf_level *out, int *peak)
+/* Levels at one moment (nearly: `same`) are one, the last. */
+static int64_t keep_level(wf_level *out, int64_t kept, wf_level l, double same)
+{
+    if (kept && l.at - out[kept - 1].at <= same) kept--;
+    out[kept] = l;
+    return kept + 1;
+}
+
+static int64_t bytes_of(const wf_picture *p, int rank, wf_level *out, double *peak)
+{
+    int64_t kept = 0;
+    *peak = 0;
+    for (int64_t i = 0; i < p->t->n_levels; i++) {
+        const weft_trace_level *l = &p->t->level[i];
+        double at = (l->at - p->begin) * p->scale, early = 1e-9 * p->length;
+        if (l->rank != rank || at < -early || at > p->length + early) continue;
+        at = at < 0 ? 0 : at;
+        *peak = fmax(*peak, l->bytes);
+        kept = keep_level(out, kept, (wf_level){at, l->bytes}, early);
+    }
+    return kept;
+}
+
+int64_t wf_picture_level_room(const wf_picture *p, int rank)
+{
+    int64_t n = 2 * (p->first[rank + 1] - p->first[rank]), levels = 0;
+    for (int64_t i = 0; i < p->t->n_levels; i++)
+        levels += p->t->level[i].rank == rank;
+    return n > levels ? n : levels;
+}
+
+int64_t wf_picture_memory(const wf_picture *p, int rank, wf_level *out, double *peak)
 {
     int64_t n = 0, kept = 0;
-    int held = 0, frees = 0;
+    int frees = 0;
+    double held = 0;
 
+    if (p->t->n_levels) return bytes_of(p, rank, out, peak);
     /* An end and the start it allows may differ by a rounding error: free a little
      * early. */
     double early = 1e-9 * p->length;
@@ -173,9 +206,8 @@ int64_t wf_picture_memory(const wf_picture *p, int rank, wf_level *out, int *pea
     qsort(out, (size_t)n, sizeof *out, by_time_frees_first);
     for (int64_t i = 0; i < n; i++) {
         held += out[i].held;
-        if (held > *peak) *peak = held;
-        if (kept && out[i].at - out[kept - 1].at <= 2 * early) kept--;
-        out[kept++] = (wf_level){out[i].at, held};
+        *peak = fmax(*peak, held);
+        kept = keep_level(out, kept, (wf_level){out[i].at, held}, 2 * early);
     }
     return kept;
 }

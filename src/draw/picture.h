@@ -36,15 +36,16 @@ WEFT_MUST_CHECK weft_status wf_picture_make(const weft_trace *t, int step, doubl
                                             wf_picture *out);
 void wf_picture_clear(wf_picture *p);
 
-/* A moment at which the number of held activations changes to `held`. */
+/* A moment at which what a rank holds changes to `held`. */
 typedef struct wf_level {
-    double at;
-    int held;
+    double at, held;
 } wf_level;
 
-/* Activations of a rank: one more from the start of F, one less at the end of B or I.
- * `out` has room for 2 * (boxes of the rank); 0 levels when nothing is ever freed. */
-int64_t wf_picture_memory(const wf_picture *p, int rank, wf_level *out, int *peak);
+/* Bytes of a rank where the trace has levels. Else its activations: one more from the start
+ * of F, one less at the end of B or I; 0 levels when nothing is ever freed. */
+int64_t wf_picture_memory(const wf_picture *p, int rank, wf_level *out, double *peak);
+/* Room that `out` needs. */
+int64_t wf_picture_level_room(const wf_picture *p, int rank);
 
 /* Time of each rank in F B I W R. */
 double wf_picture_busy(const wf_picture *p, int rank);

@@ -46,6 +46,8 @@ static const char sheet[] =
     "text{font-family:system-ui,'Segoe UI','Helvetica Neue','DejaVu Sans',sans-serif;"
     "fill:#24292f}\n"
     ".page{fill:#ffffff}.row{fill:#eef0f3}.grid{stroke:#d4d9df;stroke-width:1}\n"
+    ".end{stroke:#57606a;stroke-width:1.5;stroke-dasharray:4 3}"
+    ".heading{font-size:13px;font-weight:600}\n"
     ".title{font-size:15px;font-weight:600}.sub,.legend{font-size:12px}\n"
     ".name{font-size:12px;text-anchor:end}.tick{font-size:11px;text-anchor:middle;"
     "fill:#57606a}\n"
@@ -57,15 +59,15 @@ static const char sheet[] =
     "@media (prefers-color-scheme:dark){\n"
     "text{fill:#e6edf3}.page{fill:#0d1117}.row{fill:#1b222b}.grid{stroke:#2d3640}\n"
     ".tick,.side{fill:#9aa4af}.mem{fill:#8b98a6;stroke:#9aa7b5}.wait{fill:#39434e}\n"
-    ".label{fill:#ffffff}.label.d{fill:#1c1f23}\n"
+    ".label{fill:#ffffff}.label.d{fill:#1c1f23}.end{stroke:#9aa4af}\n"
     "}\n";
 
-void wf_svg_style(const wf_picture *p, weft_writer *out)
+void wf_svg_style(unsigned spent, int n_chunks, weft_writer *out)
 {
     weft_print(out, "<style>\n");
     for (int w = 0; w <= WEFT_N_SPENT; w++) {
-        int shades = w <= WEFT_SPENT_R ? p->n_chunks : 1;
-        if (w < WEFT_N_SPENT && !(p->spent >> w & 1)) continue;
+        int shades = w <= WEFT_SPENT_R ? n_chunks : 1;
+        if (w < WEFT_N_SPENT && !(spent >> w & 1)) continue;
         for (int c = 0; c < shades; c++) {
             rgb k = shade(w, c, shades);
             weft_print(out, ".%s", classes[w]);

@@ -125,13 +125,14 @@ static void put_box(events *v, const wf_box *b)
     end_event(v);
 }
 
-static void put_counter(events *v, int rank, double at, int held)
+static void put_counter(events *v, int rank, double at, double held)
 {
+    int bytes = v->p->t->n_levels > 0;
     begin_event(v, "C", rank, 0);
-    wf_json_put_string(&v->json, "name", "activations held");
+    wf_json_put_string(&v->json, "name", bytes ? "memory held" : "activations held");
     wf_json_put_f64(&v->json, "ts", at);
     begin_args(v);
-    wf_json_put_i64(&v->json, "chunks", held);
+    wf_json_put_f64(&v->json, bytes ? "bytes" : "chunks", held);
     end_event(v);
 }
 
@@ -139,9 +140,9 @@ static weft_status put_rank(events *v, int rank)
 {
     const wf_picture *p = v->p;
     wf_level *level;
-    int peak;
+    double peak;
 
-    WF_TRY(WF_ALLOC(2 * (p->first[rank + 1] - p->first[rank]), &level));
+    WF_TRY(WF_ALLOC(wf_picture_level_room(p, rank), &level));
     put_names(v, rank);
     for (int64_t i = p->first[rank]; i < p->first[rank + 1]; i++)
         put_box(v, &p->box[i]);

@@ -13,6 +13,7 @@ int main(void)
     } file[] = {{option_tests, n_option_tests},
                 {schedule_tests, n_schedule_tests},
                 {schedule_sim_tests, n_schedule_sim_tests},
+                {schedule_draw_tests, n_schedule_draw_tests},
                 {mesh_tests, n_mesh_tests},
                 {compare_tests, n_compare_tests},
 #ifdef WEFT_HAVE_TRAIN

@@ -242,6 +242,8 @@ int main(void)
         cmocka_unit_test(svg_boxes_have_ids_classes_and_tooltips),
         cmocka_unit_test(svg_boxes_lie_where_the_op_ran),
         cmocka_unit_test(svg_of_very_many_boxes_stays_small),
+        cmocka_unit_test(svg_pair_has_one_time_axis_and_says_the_difference),
+        cmocka_unit_test(svg_curve_is_of_bytes_where_the_trace_has_them),
     };
     return cmocka_run_group_tests_name("draw", tests, NULL, NULL);
 }

@@ -148,3 +148,51 @@ void svg_of_very_many_boxes_stays_small(void **state)
     weft_text_clear(&svg);
     weft_trace_clear(&t);
 }
+
+/* The second begins later and ends sooner: one axis for both. */
+void svg_pair_has_one_time_axis_and_says_the_difference(void **state)
+{
+    weft_trace a = toy_gpipe(4, 8, 1, 2), b = toy_1f1b(4, 2, 1, 2);
+    weft_text text = {0};
+    weft_writer w = weft_text_writer(&text);
+    weft_draw_options o = {64 + 62 + 33 * 20, 0, 0, -1};
+    assert_int_equal(weft_draw_svg_pair(&a, &b, &o, &w), WEFT_OK);
+    assert_well_formed(text.s);
+    assert_non_null(strstr(text.s, "b takes 18 less (-54.5 %), its bubble is"));
+    assert_non_null(strstr(text.s, ">33, bubble 27.27 %<"));
+    assert_non_null(strstr(text.s, ">15, bubble 60.00 %<"));
+    assert_int_equal(count(text.s, "<rect id=\"a-r"), 64);
+    assert_int_equal(count(text.s, "<rect id=\"b-r"), 16);
+    const char *last = strstr(text.s, "id=\"b-r0-B1.0\"");
+    assert_non_null(last);
+    assert_true(fabs(attribute(last, " x=\"") - 0.5 - (64 + 13 * 20)) < 0.01);
+    const char *end = strstr(text.s, "id=\"b-end\"");
+    assert_non_null(end);
+    assert_true(fabs(attribute(end, " d=\"M") - (64 + 15 * 20)) < 0.01);
+    snprintf(b.unit, sizeof b.unit, "s");
+    assert_int_equal(weft_draw_svg_pair(&a, &b, &o, &w), WEFT_E_MISMATCH);
+    weft_text_clear(&text);
+    weft_trace_clear(&a);
+    weft_trace_clear(&b);
+}
+
+void svg_curve_is_of_bytes_where_the_trace_has_them(void **state)
+{
+    weft_trace t = toy_gpipe(2, 2, 1, 2);
+    for (int i = 0; i < 4; i++) {
+        weft_trace_level l = {
+            .at = 2 * i, .bytes = i == 1 ? 3 << 20 : 1 << 20, .rank = 1};
+        assert_int_equal(weft_trace_add_level(&t, &l), WEFT_OK);
+    }
+    weft_text svg = draw(&t, 0);
+    assert_well_formed(svg.s);
+    assert_int_equal(count(svg.s, "-memory\""), 1); /* rank 0 has no levels */
+    assert_non_null(strstr(svg.s, "<title>rank 1 holds at most 3 MiB</title>"));
+    assert_non_null(strstr(svg.s, ">memory held<"));
+    weft_text_clear(&svg);
+    t.level[0].rank = 2;
+    weft_writer w = weft_text_writer(&svg);
+    assert_int_equal(weft_draw_svg(&t, NULL, &w), WEFT_E_INVALID);
+    weft_text_clear(&svg);
+    weft_trace_clear(&t);
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* weft schedule compare KIND KIND: two schedules in the same costs, before and after. */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <weft/draw.h>
+
+#include "base/error.h"
+#include "base/json.h"
+#include "cmd/schedule.h"
+#include "cmd/stdio_writer.h"
+#include "cmd/terminal.h"
+
+/* One of the two: the flags of all, changed by its own word. */
+typedef struct side {
+    wf_schedule_args a;
+    char kind[64], placement[16];
+    weft_schedule s;
+    wf_schedule_result r;
+} side;
+
+/* ---- "interleaved,v=2,group=8" -------------------------------------------------- */
+
+static weft_status set_own(side *x, const char *key, const char *value)
+{
+    int64_t n;
+    if (!strcmp(key, "placement")) {
+        snprintf(x->placement, sizeof x->placement, "%s", value);
+        x->a.placement = x->placement;
+        return WEFT_OK;
+    }
+    if (strcmp(key, "v") && strcmp(key, "group"))
+        return WF_FAIL(WEFT_E_INVALID,
+                       "%s,%s=%s: a kind of its own has v, group or placement", x->kind,
+                       key, value);
+    WF_TRY(wf_num_i64(key, value, WF_PLAIN, &n));
+    if (n < 0 || n > 1 << 30)
+        return WF_FAIL(WEFT_E_INVALID, "%s,%s=%s: at least 0", x->kind, key, value);
+    *(strcmp(key, "v") ? &x->a.group : &x->a.v) = (int)n;
+    return WEFT_OK;
+}
+
+static weft_status read_word(const char *word, side *x)
+{
+    size_t n = strcspn(word, ",");
+    snprintf(x->kind, sizeof x->kind, "%.*s", (int)n, word);
+    x->a.kind = x->kind;
+    for (word += n; *word; word += n) {
+        char own[64], *value;
+        word++;
+        n = strcspn(word, ",");
+        snprintf(own, sizeof own, "%.*s", (int)n, word);
+        value = strchr(own, '=');
+        if (!value)
+            return WF_FAIL(WEFT_E_INVALID, "%s,%s: what is meant is %s,v=2", x->kind,
+                           own, x->kind);
+        *value++ = 0;
+        WF_TRY(set_own(x, own, value));
+    }
+    return WEFT_OK;
+}
+
+/* ---- making --------------------------------------------------------------------- */
+
+static weft_status open_side(const wf_schedule_args *a, const wf_args *args,
+                             const char *word, side *x)
+{
+    double bound = NAN;
+    x->a = *a;
+    WF_TRY(read_word(word, x));
+    WF_TRY(wf_schedule_make(&x->a, args, &x->s, &bound));
+    x->r = (wf_schedule_result){.s = &x->s, .lower_bound = bound};
+    WF_TRY(weft_schedule_check(&x->s, a->outstanding, &x->r.report));
+    return wf_schedule_simulate(a, wf_schedule_wants_picture(a, &x->s), &x->r);
+}
+
+static void close_side(side *x)
+{
+    wf_schedule_result_clear(&x->r);
+    weft_schedule_clear(&x->s);
+}
+
+/* ---- output --------------------------------------------------------------------- */
+
+static int64_t most(int p, const int64_t *x)
+{
+    int64_t y = 0;
+    for (int r = 0; r < p; r++)
+        y = x[r] > y ? x[r] : y;
+    return y;
+}
+
+static void put_row(weft_writer *out, const char *name, double a, double b)
+{
+    weft_print(out, "%-26s %12.6g %12.6g %+12.6g", name, a, b, b - a);
+    if (a != 0) weft_print(out, " %+8.1f %%", 100 * (b / a - 1));
+    weft_print(out, "\n");
+}
+
+/* A chunk is a part of a stage: activations of full stages compare. */
+static double stages_held(const side *x, const int64_t *peak)
+{
+    return (double)most(x->s.p, peak) * x->s.p / weft_schedule_stages(&x->s);
+}
+
+static void put_bytes(weft_writer *out, const side x[2])
+{
+    double peak[2] = {0, 0};
+    for (int i = 0; i < 2; i++)
+        for (int r = 0; x[i].r.sim.peak && r < x[i].s.p; r++)
+            peak[i] = fmax(peak[i], x[i].r.sim.peak[r].bytes);
+    if (x->r.sim.peak) put_row(out, "peak memory, bytes", peak[0], peak[1]);
+}
+
+static void put_table(weft_writer *out, const side x[2])
+{
+    const weft_eval *a = &x[0].r.sim.eval, *b = &x[1].r.sim.eval;
+    const weft_schedule_report *ra = &x[0].r.report, *rb = &x[1].r.report;
+    weft_print(out, "%-26s %12s %12s %12s\n", x->r.trace.unit[0] ? "times in s" : "",
+               "a", "b", "b - a");
+    put_row(out, "makespan", a->makespan, b->makespan);
+    put_row(out, "longest span of a rank", a->span, b->span);
+    put_row(out, "bubble, % of the total", 100 * a->bubble_of_total,
+            100 * b->bubble_of_total);
+    if (x->r.sim.steps > 1)
+        put_row(out, "a step of many", x[0].r.sim.step_time, x[1].r.sim.step_time);
+    put_row(out, "peak in flight, full stages", stages_held(&x[0], ra->peak_in_flight),
+            stages_held(&x[1], rb->peak_in_flight));
+    put_row(out, "  held until W", stages_held(&x[0], ra->peak_in_flight_w),
+            stages_held(&x[1], rb->peak_in_flight_w));
+    put_bytes(out, x);
+    put_row(out, "messages between ranks", (double)ra->p2p_messages,
+            (double)rb->p2p_messages);
+}
+
+static weft_status put_text(const wf_schedule_args *a, const side x[2],
+                            weft_writer *out)
+{
+    int width = a->width > 0 ? a->width : wf_terminal_width();
+    weft_draw_options o = {width, a->ascii || wf_terminal_ascii(), wf_terminal_color(),
+                           -1};
+    if (x[0].r.trace.n && x[1].r.trace.n && !a->summary) {
+        WF_TRY(weft_draw_text_pair(&x[0].r.trace, &x[1].r.trace, &o, out));
+        weft_print(out, "\n");
+    }
+    put_table(out, x);
+    return weft_writer_status(out);
+}
+
+static weft_status put_json(const wf_schedule_args *a, const side x[2],
+                            weft_writer *out)
+{
+    weft_print(out, "{\"a\":");
+    WF_TRY(wf_schedule_report_json(a, &x[0].r, out));
+    weft_print(out, ",\"b\":");
+    WF_TRY(wf_schedule_report_json(a, &x[1].r, out));
+    weft_print(out, "}\n");
+    return weft_writer_status(out);
+}
+
+static weft_status put_svg(const char *path, const side x[2])
+{
+    wf_out_file file;
+    weft_draw_options o = {.step = -1};
+    WF_TRY(wf_out_file_open(path, &file));
+    weft_status st = weft_draw_svg_pair(&x[0].r.trace, &x[1].r.trace, &o, &file.out);
+    if (st == WEFT_OK || file.out.failed) return wf_out_file_commit(&file);
+    wf_out_file_drop(&file);
+    return st;
+}
+
+static weft_status run(const wf_schedule_args *a, const wf_args *args, side x[2])
+{
+    weft_writer out = wf_stdout_writer();
+    for (int i = 0; i < 2; i++)
+        WF_TRY(open_side(a, args, args->word[1 + i], &x[i]));
+    if (a->svg) WF_TRY(put_svg(a->svg, x));
+    if (a->svg && !strcmp(a->svg, "-")) return WEFT_OK;
+    return a->json ? put_json(a, x, &out) : put_text(a, x, &out);
+}
+
+int wf_schedule_compare(const wf_schedule_args *a, const wf_args *args)
+{
+    side x[2] = {{.kind = ""}, {.kind = ""}};
+    char which[32];
+    if (args->n != 3)
+        return wf_cmd_usage("schedule",
+                            "compare takes two kinds, found %d; such as weft schedule "
+                            "compare 1f1b interleaved,v=2 -p 4 -m 8",
+                            args->n - 1);
+    if (wf_args_typed(args, "trace csv ops kind", which, sizeof which))
+        return wf_cmd_usage("schedule",
+                            "compare does not take --%s: it is of one schedule", which);
+    weft_status st = run(a, args, x);
+    for (int i = 0; i < 2; i++)
+        close_side(&x[i]);
+    return st == WEFT_OK ? WF_EXIT_OK : wf_cmd_fail("schedule", st);
+}
