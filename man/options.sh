@@ -12,7 +12,9 @@ stale=0
 for page in weft-*.1; do
     command=${page#weft-}
     command=${command%.1}
-    "$program" "$command" --help | awk -f options.awk - "$page" >"$new"
+    # weft-machine-measure.1 is of `weft machine measure`
+    # shellcheck disable=SC2086
+    "$program" ${command//-/ } --help | awk -f options.awk - "$page" >"$new"
     cmp -s "$new" "$page" && continue
     stale=1
     if [ "$check" = --check ]; then
