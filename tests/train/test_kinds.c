@@ -205,7 +205,7 @@ static void try_texts(const char *model, int n, const char *const *layouts)
     lab l;
 
     lab_open(&l, model);
-    for (int i = 0; i < n; i += every > 10 ? 3 : 1) { /* slow builds: some */
+    for (int i = 0; i<n; i += every> 10 ? 3 : 1) { /* slow builds: some */
         lab_layout(&l.v.cfg, layouts[i]);
         trains_alike(&l);
     }
