@@ -56,6 +56,9 @@ static weft_status put_plan(planning *x, const weft_plan *p, weft_writer *out)
 
 static weft_status check(const planning *x, const wf_args *args)
 {
+    weft_layout any = x->job.layout;
+    uint32_t fixed = 0;
+    if (x->why_not) WF_TRY(wf_plan_job_dims(x->why_not, &any, &fixed));
     if (x->job.from)
         return WF_FAIL(WEFT_E_INVALID, "--from reads one layout: weft report takes it");
     if (wf_args_given(args, "group") || wf_args_given(args, "replicate"))

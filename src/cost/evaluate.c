@@ -9,6 +9,7 @@
 /* What evaluation gathers over the ranks. */
 typedef struct gathered {
     double bound, busy_most, mean_busy;
+    double alone; /* as much as the bound, from one rank with its own DP             */
     wf_rank slowest;  /* the busiest */
     double after;     /* of any rank: DP that is exposed, less what idles at its end  */
     double optimizer; /* of the slowest */
@@ -40,6 +41,7 @@ static void gather_rank(wf_line *x, int rank, weft_cost *out, gathered *g)
     }
     wf_dp dp = wf_dp_price(&x->p, &r);
     g->after = fmax(g->after, dp.exposed - tail);
+    g->alone = fmax(g->alone, r.head_s + busy + fmax(tail, dp.exposed));
     g->dp_total = fmax(g->dp_total, dp.total);
     g->optimizer = fmax(g->optimizer, wf_optimizer_s(&x->p, &r));
     wf_line_memory(x, rank, &r, &memory, &exact);
@@ -184,6 +186,9 @@ weft_status wf_cost_evaluate(const weft_cost_model *q, const weft_layout *l,
     gather_all(&x, out, &g);
     fill_parts(&x, &g, estimate(&x, &g), out);
     out->bound_s = g.bound + out->time.dp_comm + out->time.optimizer;
+    /* The DP that the passes hide grows with them: of one rank both together never take less
+     * on slower links, of two ranks they may. */
+    if (nearest) out->bound_s = g.alone + tied_s(&x) + out->time.optimizer;
     fill_rates(&x, &g, out);
     fill_ratios(&x, &g, out);
     out->fits = out->memory.total <= q->machine.memory_bytes;

@@ -1,0 +1,498 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The search against the search without pruning, what its pruning rests on, and the verdicts
+ * of the lessons. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+/* after the four headers that it needs */
+#include <cmocka.h>
+#include <weft/plan.h>
+
+#include "cost/prices.h"
+#include "layout/rule.h"
+#include "plan/pool.h"
+#include "plan/space.h"
+
+#define SMALL                                                                          \
+    "family=llama,layers=8,hidden=1024,heads=8,kv_heads=4,ffn=2816,vocab=32000,"       \
+    "positions=4096"
+#define MOE SMALL ",experts=4,experts_per_token=2"
+
+static weft_cost_model model_of(const char *arch, const char *machine)
+{
+    weft_arch a;
+    weft_machine m;
+    weft_cost_options o;
+    weft_cost_model q;
+
+    weft_cost_defaults(&o);
+    if (weft_arch_parse(arch, &a) || weft_machine_parse(machine, &m) ||
+        weft_cost_prepare(&a, &m, &o, &q))
+        fail_msg("%s %s: %s", arch, machine, weft_status_message());
+    return q;
+}
+
+static weft_plan_options options_of(int64_t batch, int64_t seq)
+{
+    weft_plan_options o;
+    weft_plan_defaults(&o);
+    o.given.global_batch = batch;
+    o.given.seq = seq;
+    return o;
+}
+
+static weft_plan plan_of(const weft_cost_model *q, const weft_plan_options *o)
+{
+    weft_plan p;
+    if (weft_plan_make(q, o, &p)) fail_msg("%s", weft_status_message());
+    return p;
+}
+
+/* ---- pruning is exact ----------------------------------------------------------------- */
+
+typedef struct space {
+    const char *arch, *machine;
+    int64_t batch, seq;
+} space;
+
+/* Machines where nothing, something and almost everything is too large. */
+static const space spaces[] = {
+    {SMALL, "h100:1x4", 8, 1024},
+    {SMALL, "h100:2x2", 8, 1024},
+    {SMALL, "h100:1x4,memory=9GiB,reserve=0.5GiB", 8, 2048},
+    {SMALL, "h100:2x2,memory=5GiB,reserve=0.5GiB", 16, 2048},
+    {SMALL, "h100:1x4,memory=3500MiB,reserve=0.5GiB", 8, 1024},
+    {MOE, "h100:2x2,memory=14GiB,reserve=0.5GiB", 8, 1024},
+    {SMALL, "h100:4x2,memory=6GiB,reserve=0.5GiB", 16, 1024},
+    {"gpt2", "a100-80:1x4,memory=3GiB,reserve=0.5GiB", 8, 1024},
+};
+enum { N_SPACES = sizeof spaces / sizeof *spaces };
+
+static void assert_same_rows(const weft_plan *a, const weft_plan *b)
+{
+    assert_int_equal(a->n_rows, b->n_rows);
+    for (int i = 0; i < a->n_rows; i++) {
+        weft_text x = {NULL, 0, 0}, y = {NULL, 0, 0};
+        weft_writer u = weft_text_writer(&x), v = weft_text_writer(&y);
+        weft_layout_write_json(&a->row[i].layout, &u);
+        weft_layout_write_json(&b->row[i].layout, &v);
+        assert_string_equal(x.s, y.s);
+        assert_true(a->row[i].cost.step_time_s == b->row[i].cost.step_time_s);
+        weft_text_clear(&x);
+        weft_text_clear(&y);
+    }
+}
+
+static void the_pruned_search_finds_what_the_unpruned_one_finds(void **state)
+{
+    for (int i = 0; i < N_SPACES; i++) {
+        const space *s = &spaces[i];
+        weft_cost_model q = model_of(s->arch, s->machine);
+        weft_plan_options o = options_of(s->batch, s->seq);
+        o.top = 4;
+        weft_plan quick = plan_of(&q, &o);
+        o.every = 1;
+        weft_plan all = plan_of(&q, &o);
+        print_message("%s: %lld of %lld simulated, %d rows\n", s->machine,
+                      (long long)quick.counts.simulated,
+                      (long long)all.counts.simulated, quick.n_rows);
+        assert_same_rows(&quick, &all);
+        assert_int_equal(quick.counts.enumerated, all.counts.enumerated);
+        assert_true(quick.counts.simulated <= all.counts.simulated);
+        weft_plan_clear(&quick);
+        weft_plan_clear(&all);
+    }
+}
+
+static void counts_add_up(void **state)
+{
+    for (int i = 0; i < N_SPACES; i++) {
+        weft_cost_model q = model_of(spaces[i].arch, spaces[i].machine);
+        weft_plan_options o = options_of(spaces[i].batch, spaces[i].seq);
+        weft_plan p = plan_of(&q, &o);
+        int64_t large = 0;
+        for (int k = 0; k < p.n_rejected; k++)
+            if (!strcmp(p.rejected[k].rule, "memory")) large = p.rejected[k].count;
+        assert_int_equal(p.counts.enumerated,
+                         p.counts.bounded + p.counts.simulated + large);
+        weft_plan_clear(&p);
+    }
+}
+
+/* ---- what it rests on ------------------------------------------------------------------ */
+
+typedef struct visit {
+    const weft_cost_model *q;
+    wf_space *s;
+    wf_pool *pool;
+    int64_t layouts, simulated;
+} visit;
+
+static void fail_layout(const weft_layout *l, const weft_cost *near, const weft_cost *c)
+{
+    weft_text t = {NULL, 0, 0};
+    weft_writer w = weft_text_writer(&t);
+    weft_layout_write_json(l, &w);
+    fail_msg("bound of all orders %.9g, bound %.9g, step %.9g; dp %.9g and %.9g, "
+             "bubble %.9g "
+             "and %.9g: %s",
+             near->bound_s, c->bound_s, c->step_time_s, near->time.dp_comm,
+             c->time.dp_comm, near->time.bubble, c->time.bubble, t.s);
+}
+
+/* Of all orders and variants of a node: bounds hold, memory falls as it should. */
+static weft_status check_node(void *ctx, const weft_layout *node)
+{
+    visit *x = ctx;
+    char order[WF_MOST_ORDERS][24];
+    wf_variant v[WF_MOST_VARIANTS];
+    wf_degrees d = {node->tp, node->cp, node->pp, node->dp, node->ep};
+    int n = wf_space_variants(x->s, node, v), orders = wf_space_orders(x->s, &d, order);
+
+    for (int i = 0; i < n; i++) {
+        weft_layout l = *node;
+        weft_cost near, c;
+        double least;
+        wf_variant_apply(&v[i], &l);
+        assert_int_equal(weft_layout_plan_check(&l, &x->q->arch), WEFT_OK);
+        assert_int_equal(wf_value(x->pool, x->q, &l, 1, &near), WEFT_OK);
+        assert_int_equal(wf_cost_least_s(x->q, &l, &x->pool->prices, 1, &least),
+                         WEFT_OK);
+        assert_true(least <= near.bound_s * (1 + 1e-12));
+        for (int k = 0; k < orders; k++) {
+            memcpy(l.order, order[k], sizeof order[k]);
+            assert_int_equal(wf_value(x->pool, x->q, &l, 0, &c), WEFT_OK);
+            if (near.bound_s > c.bound_s * (1 + 1e-12)) fail_layout(&l, &near, &c);
+            assert_true(fabs(near.memory.total - c.memory.total) < 1);
+            double bound = c.bound_s;
+            x->layouts++;
+            if (x->layouts % 7) continue;
+            x->simulated++;
+            assert_int_equal(wf_simulate_step(x->pool, x->q, &l, &c), WEFT_OK);
+            if (bound > c.step_time_s * (1 + 1e-9)) fail_layout(&l, &near, &c);
+        }
+    }
+    return WEFT_OK;
+}
+
+static void bounds_are_never_above_the_simulation(void **state)
+{
+    for (int i = 0; i < N_SPACES; i += 2) {
+        weft_cost_model q = model_of(spaces[i].arch, spaces[i].machine);
+        weft_plan_options o = options_of(spaces[i].batch, spaces[i].seq);
+        wf_space s = {.q = &q, .o = &o};
+        wf_pool *pool = calloc(1, sizeof *pool);
+        visit x = {&q, &s, pool, 0, 0};
+        wf_degrees *d;
+        int64_t n;
+        assert_int_equal(wf_space_degrees(&s, &d, &n), WEFT_OK);
+        for (int64_t k = 0; k < n; k++)
+            assert_int_equal(wf_space_nodes(&s, &d[k], check_node, &x), WEFT_OK);
+        print_message("%lld layouts, %lld simulated\n", (long long)x.layouts,
+                      (long long)x.simulated);
+        assert_true(x.simulated > 100);
+        wf_pool_clear(pool);
+        free(pool);
+        free(d);
+    }
+}
+
+/* More ZeRO from stage 1 on and more recompute: never less time. What an unfit layout is
+ * given up for rests on memory in the same way, and is proved by the same best. */
+static void more_zero_and_more_recompute_are_never_faster(void **state)
+{
+    static const char *const recompute[] = {"none", "selective", "full"};
+    weft_cost_model q = model_of(SMALL, "h100:2x4");
+    wf_pool *pool = calloc(1, sizeof *pool);
+    weft_cost c[4][3];
+
+    for (int pp = 1; pp <= 4; pp *= 2)
+        for (int tp = 1; tp <= 2; tp++) {
+            weft_layout l = options_of(32, 1024).given;
+            l.tp = tp;
+            l.pp = pp;
+            l.dp = 8 / tp / pp;
+            for (int z = 0; z < 4; z++)
+                for (int r = 0; r < 3; r++) {
+                    l.zero = z;
+                    snprintf(l.recompute, sizeof l.recompute, "%s", recompute[r]);
+                    assert_int_equal(wf_value(pool, &q, &l, 0, &c[z][r]), WEFT_OK);
+                    assert_int_equal(wf_simulate_step(pool, &q, &l, &c[z][r]), WEFT_OK);
+                    double t = c[z][r].step_time_s * (1 + 1e-12);
+                    if (r > 0) assert_true(c[z][r - 1].step_time_s <= t);
+                    if (z > 1) assert_true(c[z - 1][r].step_time_s <= t);
+                    if (r > 0)
+                        assert_true(c[z][r].memory.total - c[z][r].memory.temporaries <=
+                                    c[z][r - 1].memory.total);
+                }
+        }
+    wf_pool_clear(pool);
+    free(pool);
+}
+
+/* Kinds without a closed form for their in-flight counts: these have settled after 4 p
+ * micro-batches, so the search counts them there. */
+static void counts_of_kinds_without_a_closed_form_settle(void **state)
+{
+    static const char *const kind[] = {"v-half", "v-min", "1f1b-v"};
+    int compared = 0;
+
+    for (int k = 0; k < 3; k++)
+        for (int p = 2; p <= 8; p++)
+            for (int m = 4 * p; m <= 10 * p; m += p) {
+                weft_schedule a, b;
+                weft_schedule_report x, y;
+                if (weft_schedule_make(kind[k], p, 4 * p, 2, NULL, &a)) continue;
+                if (weft_schedule_make(kind[k], p, m, 2, NULL, &b)) {
+                    weft_schedule_clear(&a);
+                    continue;
+                }
+                assert_int_equal(weft_schedule_check(&a, 0, &x), WEFT_OK);
+                assert_int_equal(weft_schedule_check(&b, 0, &y), WEFT_OK);
+                for (int r = 0; r < p; r++) {
+                    assert_int_equal(x.peak_in_flight[r], y.peak_in_flight[r]);
+                    assert_int_equal(x.peak_in_flight_w[r], y.peak_in_flight_w[r]);
+                }
+                compared++;
+                weft_schedule_report_clear(&x);
+                weft_schedule_report_clear(&y);
+                weft_schedule_clear(&a);
+                weft_schedule_clear(&b);
+            }
+    assert_true(compared > 80);
+}
+
+static void shared_prices_change_nothing(void **state)
+{
+    weft_cost_model q = model_of(MOE, "h100:2x4");
+    wf_prices *prices = calloc(1, sizeof *prices);
+    for (int i = 0; i < 200; i++) {
+        weft_layout l = options_of(64, 1024).given;
+        weft_cost a, b;
+        l.tp = 1 << i % 3;
+        l.pp = 1 << i / 3 % 2;
+        l.dp = 8 / l.tp / l.pp;
+        l.micro_batch = 1 + i % 2;
+        l.sp = i / 7 % 2;
+        l.ep = l.dp > 1 ? 2 : 1;
+        l.zero = i % 4;
+        snprintf(l.stage_layers, sizeof l.stage_layers,
+                 l.pp == 2 && i % 5 ? "5,3" : "even");
+        if (weft_layout_plan_check(&l, &q.arch)) continue;
+        assert_int_equal(weft_cost_evaluate(&q, &l, &a), WEFT_OK);
+        assert_int_equal(wf_cost_evaluate(&q, &l, prices, 0, &b), WEFT_OK);
+        assert_true(a.step_time_s == b.step_time_s && a.bound_s == b.bound_s);
+        assert_true(a.memory.total == b.memory.total);
+    }
+    free(prices);
+}
+
+/* ---- the space is all of it ----------------------------------------------------------- */
+
+typedef struct tally {
+    wf_space *s;
+    int64_t n;
+} tally;
+
+static weft_status count_node(void *ctx, const weft_layout *node)
+{
+    tally *x = ctx;
+    char order[WF_MOST_ORDERS][24];
+    wf_variant v[WF_MOST_VARIANTS];
+    wf_degrees d = {node->tp, node->cp, node->pp, node->dp, node->ep};
+    x->n += wf_space_variants(x->s, node, v) * wf_space_orders(x->s, &d, order);
+    return WEFT_OK;
+}
+
+/* Every combination of the values, checked one by one by the rules alone. */
+static int64_t by_hand(const weft_cost_model *q, const weft_layout *base, int world)
+{
+    static const char *const kind[] = {
+        "1f1b",    "eager-1f1b", "gpipe",    "interleaved",    "looped-bfs",
+        "zb-h1",   "zb-h2",      "zb-v",     "interleaved-zb", "v-half",
+        "v-min",   "1f1b-v",     "dualpipe", "dualpipev",      "chimera",
+        "bitpipe", "hanayo"};
+    static const char *const word[] = {"none", "selective", "full"};
+    static const char *const cp[] = {"ring", "allgather", "ulysses"};
+    int64_t n = 0;
+    for (int tp = 1; tp <= world; tp++)
+        for (int c = 1; c <= world; c++)
+            for (int pp = 1; pp <= world; pp++)
+                for (int v = 1; v <= 8; v++)
+                    for (int k = 0; k < 17; k++)
+                        for (int64_t b = 1; b <= base->global_batch; b++)
+                            for (int i = 0; i < 2 * 3 * 4 * 3; i++) {
+                                weft_layout l = *base;
+                                if (world % (tp * c * pp)) continue;
+                                l.tp = tp;
+                                l.cp = c;
+                                l.pp = pp;
+                                l.dp = world / (tp * c * pp);
+                                l.vpp = v;
+                                l.micro_batch = b;
+                                l.sp = i % 2;
+                                l.zero = i / 2 % 4;
+                                snprintf(l.recompute, 16, "%s", word[i / 8 % 3]);
+                                snprintf(l.cp_comm, 12, "%s", cp[i / 24]);
+                                snprintf(l.schedule, 16, "%s", kind[k]);
+                                /* the space has one of each that mean the same */
+                                if (pp == 1 && (k || v > 1)) continue;
+                                if (l.dp == 1 && l.zero) continue;
+                                if (tp == 1 && l.sp) continue;
+                                if (c == 1 && i / 24) continue;
+                                n += wf_rules_hold(&l, &q->arch, -1);
+                            }
+    return n;
+}
+
+static void every_legal_layout_is_in_the_space_once(void **state)
+{
+    weft_cost_model q = model_of("family=llama,layers=4,hidden=512,heads=4,kv_heads=2,"
+                                 "ffn=1408,vocab=1000",
+                                 "h100:1x4");
+    weft_plan_options o = options_of(4, 512);
+    o.fixed = 1u << WEFT_DIM_STAGE_LAYERS | 1u << WEFT_DIM_ORDER;
+    wf_space s = {.q = &q, .o = &o};
+    tally x = {&s, 0};
+    wf_degrees *d;
+    int64_t n;
+    assert_int_equal(wf_space_degrees(&s, &d, &n), WEFT_OK);
+    for (int64_t k = 0; k < n; k++)
+        assert_int_equal(wf_space_nodes(&s, &d[k], count_node, &x), WEFT_OK);
+    free(d);
+    assert_int_equal(x.n, by_hand(&q, &o.given, 4));
+    assert_true(x.n > 200);
+}
+
+/* ---- properties of plans ---------------------------------------------------------------- */
+
+static void more_memory_never_loses_a_layout(void **state)
+{
+    double last = HUGE_VAL;
+    int64_t feasible = 0;
+    for (int gib = 3; gib <= 12; gib += 3) {
+        char machine[64];
+        snprintf(machine, sizeof machine, "h100:1x4,memory=%dGiB,reserve=0.5GiB", gib);
+        weft_cost_model q = model_of(SMALL, machine);
+        weft_plan_options o = options_of(8, 1024);
+        o.every = 1;
+        o.fixed = 1u << WEFT_DIM_ORDER | 1u << WEFT_DIM_STAGE_LAYERS;
+        o.top = 1;
+        o.tie = 0;
+        weft_plan p = plan_of(&q, &o);
+        assert_true(p.counts.feasible >= feasible);
+        feasible = p.counts.feasible;
+        if (p.n_rows) {
+            assert_true(p.row[0].cost.step_time_s <= last);
+            last = p.row[0].cost.step_time_s;
+        }
+        weft_plan_clear(&p);
+    }
+    assert_true(feasible > 0);
+}
+
+static void the_front_has_no_layout_that_another_beats(void **state)
+{
+    weft_cost_model q = model_of(SMALL, "h100:1x4,memory=9GiB,reserve=0.5GiB");
+    weft_plan_options o = options_of(8, 1024);
+    o.front = 1;
+    o.tie = 0;
+    weft_plan p = plan_of(&q, &o);
+    assert_true(p.n_front >= 2);
+    for (int i = 1; i < p.n_front; i++) {
+        assert_true(p.front[i].cost.step_time_s > p.front[i - 1].cost.step_time_s);
+        assert_true(p.front[i].cost.memory.total < p.front[i - 1].cost.memory.total);
+    }
+    /* the fastest of all is its first */
+    assert_true(fabs(p.front[0].cost.step_time_s / p.row[0].cost.step_time_s - 1) <
+                1e-12);
+    weft_plan_clear(&p);
+}
+
+static int stop(void *ctx, const weft_plan_counts *so_far)
+{
+    ++*(int *)ctx;
+    return 1;
+}
+
+static void a_search_can_be_stopped(void **state)
+{
+    weft_cost_model q = model_of("llama3-8b", "h100:2x8");
+    weft_plan_options o = options_of(64, 4096);
+    int calls = 0;
+    weft_plan p;
+    o.progress = stop;
+    o.ctx = &calls;
+    assert_int_equal(weft_plan_make(&q, &o, &p), WEFT_E_CANCELLED);
+    assert_int_equal(calls, 1);
+}
+
+/* Case 7: 3 GPUs, 32 heads, 16 kv heads: nothing with tp 3. */
+static void case_7_tp_3_is_never_offered_for_32_heads(void **state)
+{
+    weft_cost_model q =
+        model_of("family=llama,layers=24,hidden=2048,heads=32,kv_heads=16,"
+                 "ffn=5632,vocab=32000,"
+                 "positions=4096",
+                 "h100:1x3");
+    weft_plan_options o = options_of(12, 1024);
+    weft_plan p = plan_of(&q, &o);
+    assert_true(p.n_rows > 0);
+    for (int i = 0; i < p.n_rows; i++)
+        assert_int_equal(p.row[i].layout.tp, 1);
+    weft_plan_clear(&p);
+}
+
+/* Cases 5 and 17 of tp and heads stand in tests/layout; here: the rule is counted. */
+static void broken_rules_are_counted_by_name(void **state)
+{
+    weft_cost_model q = model_of(SMALL, "h100:1x8");
+    weft_plan_options o = options_of(8, 1024);
+    weft_plan p = plan_of(&q, &o);
+    int found = 0;
+    for (int i = 0; i < p.n_rejected; i++)
+        found |= !strcmp(p.rejected[i].rule, "tp-kv-heads") && p.rejected[i].count > 0;
+    assert_true(found);
+    weft_plan_clear(&p);
+}
+
+static void small_models_need_no_split(void **state)
+{
+    weft_cost_model q = model_of("gpt2", "h100:1x8");
+    weft_plan_options o = options_of(64, 1024);
+    weft_plan p = plan_of(&q, &o);
+    assert_string_equal(p.ladder.why_not, "");
+    assert_string_equal(p.ladder.layout.recompute, "none");
+    assert_int_equal(p.ladder.layout.zero, 0);
+    assert_string_equal(p.plain_dp.why_not, "");
+    weft_plan_clear(&p);
+    q = model_of("llama3-70b", "h100:1x8");
+    o = options_of(64, 4096);
+    p = plan_of(&q, &o);
+    assert_true(*p.ladder.why_not != 0 && *p.plain_dp.why_not != 0);
+    weft_plan_clear(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_pruned_search_finds_what_the_unpruned_one_finds),
+        cmocka_unit_test(counts_add_up),
+        cmocka_unit_test(bounds_are_never_above_the_simulation),
+        cmocka_unit_test(more_zero_and_more_recompute_are_never_faster),
+        cmocka_unit_test(counts_of_kinds_without_a_closed_form_settle),
+        cmocka_unit_test(shared_prices_change_nothing),
+        cmocka_unit_test(every_legal_layout_is_in_the_space_once),
+        cmocka_unit_test(more_memory_never_loses_a_layout),
+        cmocka_unit_test(the_front_has_no_layout_that_another_beats),
+        cmocka_unit_test(a_search_can_be_stopped),
+        cmocka_unit_test(case_7_tp_3_is_never_offered_for_32_heads),
+        cmocka_unit_test(broken_rules_are_counted_by_name),
+        cmocka_unit_test(small_models_need_no_split),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
