@@ -91,6 +91,9 @@ typedef struct weft_cost_options {
     double optimizer_bytes; /**< of a parameter: 12 (fp32 master and two moments)     */
     double act_bytes;       /**< of an activation: 2                                  */
     double scratch_bytes;   /**< that the products over the heads take while they run */
+    double kernel_bytes; /**< that a value counts for in the time of kernels that are no
+                              matmul; 0: act_bytes. More where they compute in a wider type
+                              and that is what takes their time                    */
     double reduce_bytes; /**< of a value in TP's reductions; 0: act_bytes           */
     double
         achieved_flops_per_s; /**< back of the envelope: every matmul FLOP at this rate,

@@ -44,7 +44,7 @@ static void stored(const wf_place *p, int kind, wf_scores *out)
     const weft_cost_options *o = &p->q->options;
     weft_math math = (weft_math)o->math;
     if (math > WEFT_MATH_BF16) math = WEFT_MATH_BF16;
-    double e = o->act_bytes, batch = p->batch * (double)at->heads / p->t;
+    double e = wf_kernel_bytes(o), batch = p->batch * (double)at->heads / p->t;
     double s = (double)p->l->seq, qk = (double)at->qk_dim, v = (double)at->v_dim;
     double scores = batch * p->queries * s;
     double make = weft_machine_gemm_s(m, math, batch, p->queries, s, qk);

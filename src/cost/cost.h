@@ -52,6 +52,8 @@ typedef struct wf_scores {
 void wf_attention_price(const wf_place *p, int kind, wf_scores *out);
 /* Norms, activation, residual, dropout, copies, routing. */
 void wf_elementwise_price(const wf_place *p, int kind, wf_work *f, wf_work *b);
+/* What a value counts for in the time of kernels that move it. */
+double wf_kernel_bytes(const weft_cost_options *o);
 /* Kernels after one another take at least their starts. */
 double wf_work_s(const wf_place *p, wf_work w);
 wf_work wf_work_add(wf_work a, wf_work b);

@@ -3,13 +3,18 @@
  * splits them (Korthikanti et al. 2022, section 4.2.2); the rest is split by TP. */
 #include "cost/cost.h"
 
+double wf_kernel_bytes(const weft_cost_options *o)
+{
+    return o->kernel_bytes > 0 ? o->kernel_bytes : o->act_bytes;
+}
+
 void wf_elementwise_price(const wf_place *p, int kind, wf_work *f, wf_work *b)
 {
     const struct weft_cost_layer *k = &p->q->derived.kind[kind];
     const weft_layer_width *w = &k->width;
     const weft_cost_options *o = &p->q->options;
     const weft_machine *m = &p->q->machine;
-    double e = o->act_bytes, mask = o->dropout ? 1 : 0;
+    double e = wf_kernel_bytes(o), mask = o->dropout ? 1 : 0;
     double outside = p->l->sp ? 1 / p->t : 1, inside = 1 / p->t;
     double residual = (double)w->residual, norm = (double)w->norm;
 

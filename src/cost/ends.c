@@ -44,7 +44,7 @@ static void price_embed(const wf_place *p, wf_priced *out)
  * in fp32: convert, max, subtract, exp, sum, divide; subtract, scale, convert back. */
 static double loss_bytes(const weft_cost_options *o, int backward)
 {
-    if (o->fused_loss) return 2 * o->act_bytes;
+    if (o->fused_loss) return 2 * wf_kernel_bytes(o);
     return backward ? 22 : 38;
 }
 

@@ -37,6 +37,8 @@ static const wf_field fields[] = {
      "bytes of an activation"},
     {"scratch_bytes", NULL, WF_F64, WF_BYTES, AT(scratch_bytes), 0, 1e15, "0", WF_NOW,
      "scratch of the products over the heads, with exact memory"},
+    {"kernel_bytes", NULL, WF_F64, WF_PLAIN, AT(kernel_bytes), 0, 8, "0", WF_NOW,
+     "bytes that a value counts for in kernels between matmuls; 0: an activation's"},
     {"reduce_bytes", NULL, WF_F64, WF_PLAIN, AT(reduce_bytes), 0, 8, "0", WF_NOW,
      "bytes of a value in the reductions of tp; 0: those of an activation"},
     {"achieved_flops", NULL, WF_F64, WF_FLOPS_S, AT(achieved_flops_per_s), 0, 1e21, "0",
@@ -68,7 +70,7 @@ void weft_cost_of_weft(weft_cost_options *o, weft_math math)
     o->scatter_gather = o->dense_embedding = 0;
     o->fused_loss = o->exact_memory = 1;
     o->param_bytes = o->act_bytes = e;
-    o->grad_bytes = o->reduce_bytes = accumulated;
+    o->grad_bytes = o->reduce_bytes = o->kernel_bytes = accumulated;
     /* two moments, and a master copy of what is narrower */
     o->optimizer_bytes = accumulated * (e < accumulated ? 3 : 2);
 }

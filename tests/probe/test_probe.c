@@ -7,6 +7,8 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <math.h>
+#include <weft/cost.h>
 #include <weft/run/probe.h>
 
 enum { MAX_RANKS = 3 };
@@ -80,6 +82,42 @@ static void a_predicted_all_reduce_takes_longer_for_more_bytes(void **state)
     assert_true(small > 0 && large > small && large < 10);
 }
 
+static double kernels_s(const char *arch)
+{
+    weft_cost_options o;
+    weft_cost_model q;
+    weft_stage_cost c;
+    weft_layout l;
+    weft_machine m;
+    weft_arch a;
+
+    weft_machine_defaults(&m);
+    m.n_gemms = 1; /* matmuls take no time */
+    m.gemm[0] = (weft_gemm_point){WEFT_MATH_F32, 1, 1, 1, 9e20};
+    m.memory_bytes = 1e12;
+    m.memory_bytes_per_s = m.tier[0].bytes_per_s = 1;
+    weft_cost_of_weft(&o, WEFT_MATH_F32);
+    weft_layout_defaults(&l);
+    assert_int_equal(weft_arch_parse(arch, &a), WEFT_OK);
+    l.tp = l.pp = l.dp = 1;
+    l.seq = 512;
+    l.global_batch = 1;
+    assert_int_equal(weft_cost_prepare(&a, &m, &o, &q), WEFT_OK);
+    weft_cost_stage(&q, &l, 0, &c);
+    return c.f.total + c.i.total;
+}
+
+/* memory_efficiency is of what the cost model counts between the matmuls of a layer: runtime
+ * and model must mean the same bytes. */
+static void the_model_counts_as_many_values_as_the_probe(void **state)
+{
+    double one = kernels_s("layers=1,hidden=512,heads=8,vocab=256,positions=512"),
+           two = kernels_s("layers=2,hidden=512,heads=8,vocab=256,positions=512");
+    double values = (58.0 * 512 * 512 + 5.0 * 8 * 512 * 512) * 4;
+    if (!(fabs((two - one) / values - 1) < 1e-6))
+        fail_msg("a layer counts %.0f bytes, the probe %.0f", two - one, values);
+}
+
 static void options_out_of_range_are_refused(void **state)
 {
     static job j;
@@ -98,6 +136,7 @@ int main(void)
         cmocka_unit_test(every_figure_is_there_and_the_machine_is_legal),
         cmocka_unit_test(all_ranks_have_the_same_machine),
         cmocka_unit_test(a_predicted_all_reduce_takes_longer_for_more_bytes),
+        cmocka_unit_test(the_model_counts_as_many_values_as_the_probe),
         cmocka_unit_test(options_out_of_range_are_refused)};
     return cmocka_run_group_tests_name("probe", tests, NULL, NULL);
 }
