@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Matmuls by shape. A layer runs each of its products in three forms: y = x W^T, dx = dy W
- * and dW = dy^T x, the last into the accumulation type. Where the tokens are few they are m
+ * and dW += dy^T x, the last into the accumulation type. Where the tokens are few they are m
  * in the first two and k in the third: a point is the rate of the forms that it stands for,
  * by which of m and k is smaller. The first operand was made just before and is in the
  * caches, as far as they hold it: activations or their gradient; weights and results are
- * not. That dW is added to what is there costs memory, not multiplication: weft/cost.h
- * counts it apart. */
+ * not. */
 #include <math.h>
 
 #include "base/error.h"
@@ -54,6 +53,7 @@ static product product_of(const shape *s, weft_dtype t, int form)
                            .sb = s->k * s->n,
                            .sc = s->m * s->n,
                            .alpha = 1,
+                           .beta = form == WEIGHT_GRAD && s->batch == 1,
                            .in = t,
                            .out = out},
                      .a_bytes = s->batch * s->m * s->k * in_bytes,

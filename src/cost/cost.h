@@ -44,6 +44,9 @@ typedef struct wf_matmuls {
     wf_work f, i, w;
     double column_i, column_w;
 } wf_matmuls;
+/* The product of a weight gradient is added to the accumulated one, which is read and
+ * written again. */
+double wf_accumulate_s(const wf_place *p, double values);
 void wf_matmul_price(const wf_place *p, int kind, wf_matmuls *out);
 /* Scores and weighted values with what lies between them. */
 typedef struct wf_scores {

@@ -70,8 +70,8 @@ static void price_head(const wf_place *p, wf_priced *out)
                weft_machine_memory_s(m, loss_bytes(o, 0) * logits + 2 * norm);
     double i = weft_machine_gemm_s(m, math, 1, p->tokens, h, v) +
                weft_machine_memory_s(m, loss_bytes(o, 1) * logits + 3 * norm);
-    double w = weft_machine_gemm_s(m, math, 1, v, h, p->tokens) +
-               weft_machine_memory_s(m, 2 * o->grad_bytes * v * h);
+    double w =
+        weft_machine_gemm_s(m, math, 1, v, h, p->tokens) + wf_accumulate_s(p, v * h);
     out->head_f = op(wf_work_s(p, (wf_work){f, 10}), tp_f);
     out->head_i = op(wf_work_s(p, (wf_work){i, 8}), tp_b);
     out->head_w = op(wf_work_s(p, (wf_work){w, 2}), 0);

@@ -21,6 +21,14 @@ static gemm local(const wf_place *p, const weft_layer_gemm *g)
     return x;
 }
 
+/* Measured matmuls were timed with the sum. */
+double wf_accumulate_s(const wf_place *p, double values)
+{
+    const weft_machine *m = &p->q->machine;
+    if (m->n_gemms) return 0;
+    return weft_machine_memory_s(m, 2 * p->q->options.grad_bytes * values);
+}
+
 void wf_matmul_price(const wf_place *p, int kind, wf_matmuls *out)
 {
     const struct weft_cost_layer *layer = &p->q->derived.kind[kind];
@@ -37,9 +45,7 @@ void wf_matmul_price(const wf_place *p, int kind, wf_matmuls *out)
         x.f.s += weft_machine_gemm_s(m, math, a.batch, a.rows, a.n, a.k);
         x.i.s += input;
         x.w.s += weight;
-        /* its product is added to the accumulated gradient: read and written again */
-        x.w.s += weft_machine_memory_s(m, 2 * p->q->options.grad_bytes * a.batch * a.n *
-                                              a.k);
+        x.w.s += wf_accumulate_s(p, a.batch * a.n * a.k);
         if (g->split == WEFT_GEMM_COLUMN) {
             x.column_i += input;
             x.column_w += weight;
