@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Layouts priced a second: weft beside Calculon, in one run, on one core.
 
-    calculon.py --checkout CHECKOUT --build BUILD [--seconds S]
+    ENV/bin/python calculon.py --checkout CHECKOUT --build BUILD [--seconds S]
 
-CHECKOUT is github.com/calculon-ai/calculon (measured at caa4b11). Its own search is walked
+ENV has numpy. CHECKOUT is github.com/calculon-ai/calculon (measured at caa4b11). Its own
+search is walked
 for a 70B model (80 layers, hidden 8192, 64 heads, 4,096 tokens) on 64 H100 with its H100
 system, batch 256, for S seconds of CPU time with its logging off; what it refuses counts as
 priced. weft's rate is that of `BUILD/bench_plan price`, best of its rounds.

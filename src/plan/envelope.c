@@ -170,6 +170,17 @@ static int full_stages(const weft_layout *l)
     return n;
 }
 
+/* Of a micro-batch, what the all-reduces of TP take longer than inside the innermost domain,
+ * where they are part of the achieved rate: forward the ratio is of a third of the compute,
+ * backward half of it of two thirds. */
+static double slow_tp(const weft_cost_model *q, const weft_layout *l,
+                      const weft_envelope *e)
+{
+    double inside = over((l->tp - 1) * q->options.achieved_flops_per_s,
+                         3 * (double)q->arch.hidden * q->machine.tier[0].bytes_per_s);
+    return 2.0 / 3 * e->compute_s * (e->ratio_tp - inside);
+}
+
 static weft_status times(const weft_cost_model *q, const weft_layout *l,
                          const weft_schedule *shape, weft_envelope *e)
 {
@@ -240,8 +251,9 @@ void weft_envelope_cost(const weft_cost_model *q, const weft_layout *l,
     c.step_time_s = c.bound_s = e->step_s;
     c.time.compute = compute;
     c.time.dp_comm = late;
+    c.time.tp_comm = (double)e->n_micro * e->tp_s;
     c.time.bubble = e->bubble * whole;
-    c.time.recompute = whole - c.time.bubble - compute;
+    c.time.recompute = whole - c.time.bubble - compute - c.time.tp_comm;
     fill_memory(e, &c.memory);
     c.tokens_per_s = tokens / e->step_s;
     c.model_flops = compute * q->options.achieved_flops_per_s * ranks;

@@ -104,6 +104,8 @@ static void tp_16_leaves_the_node(void **state)
     said s = verdict(&q, "tp=16 pp=4", &c);
     assert_non_null(strstr(s.rules, "tp-across-nodes"));
     assert_non_null(strstr(s.text, "--tp 16 leaves the node of 8 ranks"));
+    /* and its all-reduces take longer than all the compute */
+    assert_true(c.time.tp_comm > 2 * c.time.compute);
 }
 
 static void gpipe_holds_all_micro_batches(void **state)
