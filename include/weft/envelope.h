@@ -34,6 +34,9 @@ typedef struct weft_envelope {
 
     double
         compute_s; /**< of a micro-batch on a rank, both passes: 6 P s b / (t p c F) */
+    double
+        tp_s; /**< of a micro-batch: what TP's all-reduces take longer than inside the
+                      innermost domain, where they are part of the achieved rate          */
     double bubble; /**< of the total: (p-1) / (v m + p-1) for the 1f1b family         */
 
     double pp_bytes,

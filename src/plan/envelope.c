@@ -192,9 +192,11 @@ static weft_status times(const weft_cost_model *q, const weft_layout *l,
         (double)full_stages(l) / ((double)l->pp * l->vpp); /* a forward more */
 
     e->compute_s = 6 * params * tokens / ((double)l->tp * l->pp * l->cp) / f;
-    WF_TRY(
-        makespan(l, shape, e->compute_s / 3, e->compute_s * (2 + again) / 3, &whole));
-    double busy = (double)e->n_micro * e->compute_s * (1 + again / 3);
+    e->tp_s = slow_tp(q, l, e);
+    double half = e->tp_s / 2; /* as many bytes forward as backward */
+    WF_TRY(makespan(l, shape, e->compute_s / 3 + half,
+                    e->compute_s * (2 + again) / 3 + half, &whole));
+    double busy = (double)e->n_micro * (e->compute_s * (1 + again / 3) + e->tp_s);
     e->bubble = over(whole - busy, whole);
     e->step_s = whole + exposed(e);
     return WEFT_OK;
