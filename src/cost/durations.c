@@ -26,14 +26,14 @@ static int links(const wf_place *p, weft_link_tier tier[WEFT_MAX_TIERS])
     return n;
 }
 
-void weft_cost_durations(const weft_cost_model *q, const weft_layout *l,
-                         const weft_schedule *shape, double *dur,
-                         weft_link_tier tier[WEFT_MAX_TIERS], weft_costs *out)
+void wf_cost_durations(const weft_cost_model *q, const weft_layout *l, wf_prices *cache,
+                       const weft_schedule *shape, double *dur,
+                       weft_link_tier tier[WEFT_MAX_TIERS], weft_costs *out)
 {
     wf_line x;
 
     memset(out, 0, sizeof *out);
-    if (wf_line_make(q, l, NULL, 0, &x) != WEFT_OK) return;
+    if (wf_line_make(q, l, cache, NULL, &x) != WEFT_OK) return;
     for (int r = 0; r < shape->p; r++)
         for (int c = 0; c < shape->v; c++) {
             const weft_stage_cost *s =
@@ -51,4 +51,11 @@ void weft_cost_durations(const weft_cost_model *q, const weft_layout *l,
     out->message_bytes = wf_p2p_bytes(&x.p);
     out->messages =
         q->options.overlap_pp ? WEFT_MESSAGES_OVERLAPPED : WEFT_MESSAGES_BLOCKING;
+}
+
+void weft_cost_durations(const weft_cost_model *q, const weft_layout *l,
+                         const weft_schedule *shape, double *dur,
+                         weft_link_tier tier[WEFT_MAX_TIERS], weft_costs *out)
+{
+    wf_cost_durations(q, l, NULL, shape, dur, tier, out);
 }

@@ -177,18 +177,18 @@ static void gather_all(wf_line *x, weft_cost *out, gathered *g)
 }
 
 weft_status wf_cost_evaluate(const weft_cost_model *q, const weft_layout *l,
-                             wf_prices *cache, int nearest, weft_cost *out)
+                             wf_prices *cache, const int64_t *stride, weft_cost *out)
 {
     wf_line x;
     gathered g;
 
-    WF_TRY(wf_line_make(q, l, cache, nearest, &x));
+    WF_TRY(wf_line_make(q, l, cache, stride, &x));
     gather_all(&x, out, &g);
     fill_parts(&x, &g, estimate(&x, &g), out);
     out->bound_s = g.bound + out->time.dp_comm + out->time.optimizer;
     /* The DP that the passes hide grows with them: of one rank both together never take less
      * on slower links, of two ranks they may. */
-    if (nearest) out->bound_s = g.alone + tied_s(&x) + out->time.optimizer;
+    if (stride) out->bound_s = g.alone + tied_s(&x) + out->time.optimizer;
     fill_rates(&x, &g, out);
     fill_ratios(&x, &g, out);
     out->fits = out->memory.total <= q->machine.memory_bytes;
@@ -198,18 +198,24 @@ weft_status wf_cost_evaluate(const weft_cost_model *q, const weft_layout *l,
 weft_status weft_cost_evaluate(const weft_cost_model *q, const weft_layout *l,
                                weft_cost *out)
 {
-    return wf_cost_evaluate(q, l, NULL, 0, out);
+    return wf_cost_evaluate(q, l, NULL, NULL, out);
 }
 
-void weft_cost_with_makespan(const weft_cost_model *q, const weft_layout *l,
-                             double makespan, weft_cost *out)
+void wf_cost_with_makespan(const weft_cost_model *q, const weft_layout *l,
+                           wf_prices *cache, double makespan, weft_cost *out)
 {
     wf_line x;
     gathered g;
     weft_cost fresh;
 
-    if (wf_line_make(q, l, NULL, 0, &x) != WEFT_OK) return;
+    if (wf_line_make(q, l, cache, NULL, &x) != WEFT_OK) return;
     gather_all(&x, &fresh, &g);
     fill_parts(&x, &g, makespan, out);
     fill_rates(&x, &g, out);
+}
+
+void weft_cost_with_makespan(const weft_cost_model *q, const weft_layout *l,
+                             double makespan, weft_cost *out)
+{
+    wf_cost_with_makespan(q, l, NULL, makespan, out);
 }

@@ -5,6 +5,8 @@
 
 #include "base/error.h"
 
+const int64_t wf_all_near[WEFT_N_AXES] = {1, 1, 1, 1, 1};
+
 static wf_price_key key_of(const wf_place *p)
 {
     const weft_layout *l = p->l;
@@ -53,15 +55,15 @@ static double both_passes(const wf_layer_cost *x)
 }
 
 weft_status wf_cost_least_s(const weft_cost_model *q, const weft_layout *l,
-                            wf_prices *cache, int nearest, double *out)
+                            wf_prices *cache, const int64_t *stride, double *out)
 {
     const weft_arch *a = &q->arch;
     double moe = a->experts ? (double)weft_arch_moe_layers_before(a, a->layers) : 0;
     wf_place p;
 
     WF_TRY(wf_place_make(q, l, &p));
-    for (int axis = 0; nearest && axis < WEFT_N_AXES; axis++)
-        p.stride[axis] = 1;
+    for (int axis = 0; stride && axis < WEFT_N_AXES; axis++)
+        p.stride[axis] = stride[axis];
     const wf_priced *x = wf_prices_get(cache, &p);
     double s = ((double)a->layers - moe) * both_passes(&x->layer[0]) +
                moe * both_passes(&x->layer[1]) + x->embed_f.total + x->embed_b.total +

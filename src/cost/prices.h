@@ -26,14 +26,25 @@ typedef struct wf_prices {
 /* From the cache, or worked out into it. Valid until the next call. */
 const wf_priced *wf_prices_get(wf_prices *cache, const wf_place *p);
 
-/* weft_cost_evaluate() with a cache; NULL: without. `nearest`: as if the ranks of every
- * group followed each other, which no order of the axes can do for all of them. Where links
- * get no faster outwards its bound is one for every order. */
+/* Everything next to each other: no order of the axes can do that for all of them. */
+extern const int64_t wf_all_near[WEFT_N_AXES];
+
+/* weft_cost_evaluate() with a cache; NULL: without. `stride`: [WEFT_N_AXES] in place of what
+ * the order says, NULL: that. Where links get no faster outwards the bound with some strides
+ * is one for every order whose strides are no smaller. */
 weft_status wf_cost_evaluate(const weft_cost_model *q, const weft_layout *l,
-                             wf_prices *cache, int nearest,
+                             wf_prices *cache, const int64_t *stride,
                              weft_cost *out) WEFT_MUST_CHECK;
 /* A step is never shorter, whatever the schedule, the split of the layers, ZeRO and recompute:
  * the mean work of a pipeline rank, which the busiest has at least. */
 weft_status wf_cost_least_s(const weft_cost_model *q, const weft_layout *l,
-                            wf_prices *cache, int nearest, double *out) WEFT_MUST_CHECK;
+                            wf_prices *cache, const int64_t *stride,
+                            double *out) WEFT_MUST_CHECK;
+
+/* weft_cost_durations() and weft_cost_with_makespan() with a cache. */
+void wf_cost_durations(const weft_cost_model *q, const weft_layout *l, wf_prices *cache,
+                       const weft_schedule *shape, double *dur,
+                       weft_link_tier tier[WEFT_MAX_TIERS], weft_costs *out);
+void wf_cost_with_makespan(const weft_cost_model *q, const weft_layout *l,
+                           wf_prices *cache, double makespan, weft_cost *out);
 #endif

@@ -85,11 +85,11 @@ static void lay_out(wf_line *x, wf_split *split)
 }
 
 weft_status wf_line_make(const weft_cost_model *q, const weft_layout *l,
-                         wf_prices *cache, int nearest, wf_line *x)
+                         wf_prices *cache, const int64_t *stride, wf_line *x)
 {
     WF_TRY(wf_place_make(q, l, &x->p));
-    for (int axis = 0; nearest && axis < WEFT_N_AXES; axis++)
-        x->p.stride[axis] = 1;
+    for (int axis = 0; stride && axis < WEFT_N_AXES; axis++)
+        x->p.stride[axis] = stride[axis];
     WF_TRY(weft_layout_shape(l, &x->shape));
     x->kind = weft_schedule_kind_find(l->schedule);
     x->splits = strstr(l->schedule, "zb") || l->schedule[0] == 'v' ||
@@ -200,7 +200,7 @@ void weft_cost_memory(const weft_cost_model *q, const weft_layout *l, int rank,
     int exact;
 
     memset(out, 0, sizeof *out);
-    if (wf_line_make(q, l, NULL, 0, &x) != WEFT_OK) return;
+    if (wf_line_make(q, l, NULL, NULL, &x) != WEFT_OK) return;
     wf_line_rank(&x, rank, &r);
     if (in_flight < 0) {
         wf_line_memory(&x, rank, &r, out, &exact);

@@ -25,9 +25,10 @@ typedef struct wf_line {
     double tail[WF_MAX_STAGES]; /* after its last B (or I) until the step's end */
 } wf_line;
 
-/* cache may be NULL; nearest as in wf_cost_evaluate(). */
+/* cache may be NULL; stride as in wf_cost_evaluate(). */
 weft_status wf_line_make(const weft_cost_model *q, const weft_layout *l,
-                         wf_prices *cache, int nearest, wf_line *x) WEFT_MUST_CHECK;
+                         wf_prices *cache, const int64_t *stride,
+                         wf_line *x) WEFT_MUST_CHECK;
 /* Valid until the next call. */
 const weft_stage_cost *wf_line_stage(wf_line *x, int64_t stage, wf_params *params);
 void wf_line_rank(wf_line *x, int rank, wf_rank *out);

@@ -66,7 +66,7 @@ static weft_status visit_order(front *f, const weft_layout *l)
     if (f->s->o->tool >= 0 &&
         weft_emit_check((weft_tool)f->s->o->tool, l, &f->s->q->arch) != WEFT_OK)
         return WEFT_OK;
-    WF_TRY(wf_value(&f->s->pool, f->s->q, l, 0, &r.cost));
+    WF_TRY(wf_value(&f->s->pool, f->s->q, l, NULL, &r.cost));
     WF_TRY(wf_search_tick(f->s));
     if (is_beaten(f, r.cost.memory.total, r.cost.bound_s)) return WEFT_OK;
     WF_TRY(wf_simulate_step(&f->s->pool, f->s->q, l, &r.cost));
@@ -83,7 +83,8 @@ static weft_status visit_node(void *ctx, const weft_layout *node)
         weft_layout l = *node;
         weft_cost c;
         wf_variant_apply(&v[i], &l);
-        WF_TRY(wf_value(&f->s->pool, f->s->q, &l, f->s->regular, &c));
+        WF_TRY(
+            wf_value(&f->s->pool, f->s->q, &l, f->s->regular ? wf_all_near : NULL, &c));
         WF_TRY(wf_search_tick(f->s));
         if (!c.fits) continue;
         if (f->s->regular && is_beaten(f, c.memory.total, c.bound_s)) continue;

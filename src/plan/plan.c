@@ -69,7 +69,9 @@ static double guess(wf_search *s, const wf_degrees *d)
         l.zero = i < 2 ? 1 : 3;
         snprintf(l.recompute, sizeof l.recompute, "%s", i & 1 ? "full" : "none");
         if (!wf_rules_hold(&l, &s->q->arch, -1)) return HUGE_VAL;
-        if (wf_value(&s->pool, s->q, &l, s->regular, &c) != WEFT_OK) return HUGE_VAL;
+        if (wf_value(&s->pool, s->q, &l, s->regular ? wf_all_near : NULL, &c) !=
+            WEFT_OK)
+            return HUGE_VAL;
         if (c.fits) return c.step_time_s;
     }
     return 1e3 * c.step_time_s;

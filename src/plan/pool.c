@@ -121,12 +121,12 @@ static weft_status envelope(const weft_cost_model *q, const weft_layout *l,
 }
 
 weft_status wf_value(wf_pool *pool, const weft_cost_model *q, const weft_layout *l,
-                     int nearest, weft_cost *out)
+                     const int64_t *stride, weft_cost *out)
 {
     const wf_peaks *peaks;
 
     if (q->options.achieved_flops_per_s > 0) return envelope(q, l, out);
-    WF_TRY(wf_cost_evaluate(q, l, &pool->prices, nearest, out));
+    WF_TRY(wf_cost_evaluate(q, l, &pool->prices, stride, out));
     if (out->exact_peak) return WEFT_OK;
     WF_TRY(wf_pool_peaks(pool, l, &peaks));
     out->memory.total = -1;
@@ -140,22 +140,72 @@ weft_status wf_value(wf_pool *pool, const weft_cost_model *q, const weft_layout 
     return WEFT_OK;
 }
 
+/* FNV-1a over words with two seeds and multipliers. */
+static void mix(uint64_t key[2], const void *bytes, size_t n)
+{
+    const char *at = bytes;
+    for (; n >= sizeof(uint64_t); n -= sizeof(uint64_t), at += sizeof(uint64_t)) {
+        uint64_t word;
+        memcpy(&word, at, sizeof word);
+        key[0] = (key[0] ^ word) * 0x9e3779b97f4a7c15u;
+        key[0] ^= key[0] >> 29;
+        key[1] = (key[1] ^ (word + 0x7f4a7c15u)) * 0xd6e8feb86659fd93u;
+        key[1] ^= key[1] >> 32;
+    }
+}
+
+static void key_of(const weft_layout *l, const weft_schedule *s, const weft_costs *c,
+                   uint64_t key[2])
+{
+    uint64_t shape[6] = {0};
+
+    memcpy(shape, l->schedule, sizeof l->schedule);
+    shape[2] = (uint64_t)s->p << 32 | (uint64_t)s->v;
+    shape[3] = (uint64_t)s->m << 32 | (uint64_t)s->group;
+    shape[4] = (uint64_t)c->messages << 32 | (uint64_t)c->n_tiers;
+    memcpy(&shape[5], &c->message_bytes, sizeof shape[5]);
+    key[0] = 0xcbf29ce484222325u;
+    key[1] = 0x84222325cbf29ce4u;
+    mix(key, shape, sizeof shape);
+    for (int i = 0; i < c->n_tiers; i++) {
+        double link[3] = {c->tier[i].ranks, c->tier[i].latency, c->tier[i].bandwidth};
+        mix(key, link, sizeof link);
+    }
+    mix(key, c->dur, (size_t)s->p * (size_t)s->v * WEFT_OP_N_COMPUTE * sizeof *c->dur);
+}
+
+static weft_status makespan(wf_pool *pool, const weft_layout *l, const weft_schedule *s,
+                            const weft_costs *costs, double *out)
+{
+    uint64_t key[2];
+    weft_eval e;
+
+    key_of(l, s, costs, key);
+    wf_span *span = &pool->span[key[0] % WF_POOL_SPANS];
+    if (!span->makespan || span->key[0] != key[0] || span->key[1] != key[1]) {
+        WF_TRY(weft_schedule_eval(s, costs, NULL, NULL, &e));
+        *span = (wf_span){{key[0], key[1]}, e.makespan};
+        weft_eval_clear(&e);
+    }
+    *out = span->makespan;
+    return WEFT_OK;
+}
+
 weft_status wf_simulate_step(wf_pool *pool, const weft_cost_model *q,
                              const weft_layout *l, weft_cost *io)
 {
     const weft_schedule *s;
     weft_link_tier tier[WEFT_MAX_TIERS];
     weft_costs costs;
-    weft_eval e;
+    double whole;
 
     if (q->options.achieved_flops_per_s > 0) return WEFT_OK; /* exact as it is */
     WF_TRY(wf_pool_schedule(pool, l, &s));
     WF_TRY(wf_grow(&pool->dur, &pool->cap, (int64_t)s->p * s->v * WEFT_OP_N_COMPUTE,
                    sizeof *pool->dur));
-    weft_cost_durations(q, l, s, pool->dur, tier, &costs);
-    WF_TRY(weft_schedule_eval(s, &costs, NULL, NULL, &e));
-    weft_cost_with_makespan(q, l, e.makespan, io);
-    weft_eval_clear(&e);
+    wf_cost_durations(q, l, &pool->prices, s, pool->dur, tier, &costs);
+    WF_TRY(makespan(pool, l, s, &costs, &whole));
+    wf_cost_with_makespan(q, l, &pool->prices, whole, io);
     return WEFT_OK;
 }
 
@@ -164,7 +214,7 @@ weft_status weft_plan_price(const weft_cost_model *q, const weft_layout *l,
 {
     wf_pool *pool;
     WF_TRY(WF_ALLOC(1, &pool));
-    weft_status st = wf_value(pool, q, l, 0, out);
+    weft_status st = wf_value(pool, q, l, NULL, out);
     if (st == WEFT_OK) st = wf_simulate_step(pool, q, l, out);
     wf_pool_clear(pool);
     wf_free(pool);

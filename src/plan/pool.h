@@ -24,8 +24,17 @@ typedef struct wf_peaks {
     int64_t *until_b, *until_w; /* [p] */
 } wf_peaks;
 
+/* Makespans by what they follow from: a schedule and its durations and links, as 128 bits of
+ * hash. Layouts that differ in ZeRO or in where DP lies share one. */
+enum { WF_POOL_SPANS = 1 << 14 };
+typedef struct wf_span {
+    uint64_t key[2];
+    double makespan;
+} wf_span;
+
 typedef struct wf_pool {
     wf_prices prices;
+    wf_span span[WF_POOL_SPANS];
     int64_t clock, cap;
     double *dur;
     wf_pooled entry[WF_POOL_SCHEDULES];
@@ -40,10 +49,10 @@ weft_status wf_pool_peaks(wf_pool *pool, const weft_layout *l,
                           const wf_peaks **out) WEFT_MUST_CHECK;
 void wf_pool_clear(wf_pool *pool);
 
-/* weft_cost_evaluate() with in-flight counts that are exact; nearest as in
+/* weft_cost_evaluate() with in-flight counts that are exact; stride as in
  * wf_cost_evaluate(). */
 weft_status wf_value(wf_pool *pool, const weft_cost_model *q, const weft_layout *l,
-                     int nearest, weft_cost *out) WEFT_MUST_CHECK;
+                     const int64_t *stride, weft_cost *out) WEFT_MUST_CHECK;
 /* From what wf_value() gave to the simulated step. */
 weft_status wf_simulate_step(wf_pool *pool, const weft_cost_model *q,
                              const weft_layout *l, weft_cost *io) WEFT_MUST_CHECK;

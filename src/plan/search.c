@@ -119,6 +119,12 @@ typedef struct find {
     char full_schedule[16], full_split[256];
 } find;
 
+/* The strides that bound every order; NULL where links are such that none do. */
+static const int64_t *near(const find *f)
+{
+    return f->s->regular ? wf_all_near : NULL;
+}
+
 /* Steps above this are not looked for. */
 static double limit(const find *f)
 {
@@ -132,7 +138,7 @@ static weft_status simulate(find *f, const weft_layout *l)
 
     memset(&r, 0, sizeof r);
     r.layout = *l;
-    WF_TRY(wf_value(&f->s->pool, f->s->q, l, 0, &r.cost));
+    WF_TRY(wf_value(&f->s->pool, f->s->q, l, NULL, &r.cost));
     WF_TRY(wf_simulate_step(&f->s->pool, f->s->q, l, &r.cost));
     f->s->counts.simulated++;
     f->s->counts.bounded--; /* it was counted there when it was found to fit */
@@ -149,25 +155,85 @@ static int runs_with_tool(const find *f, const weft_layout *l)
            weft_emit_check((weft_tool)f->s->o->tool, l, &f->s->q->arch) == WEFT_OK;
 }
 
-static weft_status expand(find *f, const wf_point *p)
+static weft_status push_order(find *f, const wf_point *p)
 {
-    for (int i = 0; i < f->n_orders; i++) {
-        wf_point x = *p;
-        weft_cost c;
-        memcpy(x.l.order, f->order[i], sizeof f->order[i]);
-        if (!runs_with_tool(f, &x.l)) {
-            f->s->space.rejected[WF_RULE_TOOL]++;
-            f->s->counts.bounded--;
-            f->s->counts.feasible--;
+    wf_point x = *p;
+    weft_cost c;
+
+    if (!runs_with_tool(f, &x.l)) {
+        f->s->space.rejected[WF_RULE_TOOL]++;
+        f->s->counts.bounded--;
+        f->s->counts.feasible--;
+        return WEFT_OK;
+    }
+    WF_TRY(wf_value(&f->s->pool, f->s->q, &x.l, NULL, &c));
+    WF_TRY(wf_search_tick(f->s));
+    x.bound = c.bound_s;
+    x.expanded = 1;
+    return x.bound <= limit(f) ? push(&f->heap, &x) : WEFT_OK;
+}
+
+/* Does an order that begins as order[i] does, as far as its first n axes that matter, have a
+ * chance? What follows them is at least as far apart as all of them together. */
+static weft_status may_win(find *f, const wf_point *p, int i, int n, int *out)
+{
+    int64_t stride[WEFT_N_AXES], span = 1;
+    weft_layout l = p->l;
+    weft_mesh mesh;
+    weft_cost c;
+
+    *out = 1;
+    if (!f->s->regular || f->s->o->tool >= 0) return WEFT_OK; /* all are looked at */
+    memcpy(l.order, f->order[i], sizeof f->order[i]);
+    WF_TRY(weft_layout_mesh(&l, &mesh));
+    for (int k = 0; k < WEFT_N_AXES; k++)
+        stride[k] = 0;
+    for (int k = 0; k < mesh.n_axes && n > 0; k++) {
+        if (mesh.size[k] == 1) continue;
+        stride[mesh.axis[k]] = span;
+        span *= mesh.size[k];
+        n--;
+    }
+    for (int k = 0; k < WEFT_N_AXES; k++)
+        if (!stride[k]) stride[k] = span;
+    stride[WEFT_EP] = stride[WEFT_DP];
+    WF_TRY(wf_value(&f->s->pool, f->s->q, &p->l, stride, &c));
+    WF_TRY(wf_search_tick(f->s));
+    *out = c.bound_s <= limit(f);
+    return WEFT_OK;
+}
+
+/* Orders stand in the list by their first axis, then by their second: a beginning without a
+ * chance takes all of its orders with it. */
+static weft_status expand_run(find *f, const wf_point *p, int from, int count,
+                              int depth, int n_axes)
+{
+    for (int i = from, k; i < from + count; i += k) {
+        int may;
+        k = count / (n_axes - depth);
+        if (k > 1) {
+            WF_TRY(may_win(f, p, i, depth + 1, &may));
+            if (may) WF_TRY(expand_run(f, p, i, k, depth + 1, n_axes));
             continue;
         }
-        WF_TRY(wf_value(&f->s->pool, f->s->q, &x.l, 0, &c));
-        WF_TRY(wf_search_tick(f->s));
-        x.bound = c.bound_s;
-        x.expanded = 1;
-        if (x.bound <= limit(f)) WF_TRY(push(&f->heap, &x));
+        wf_point x = *p;
+        memcpy(x.l.order, f->order[i], sizeof f->order[i]);
+        WF_TRY(push_order(f, &x));
     }
     return WEFT_OK;
+}
+
+static weft_status expand(find *f, const wf_point *p)
+{
+    const weft_layout *l = &p->l;
+    int n = (l->tp > 1) + (l->cp > 1) + (l->pp > 1) + (l->dp > 1);
+
+    if (f->n_orders == 1) {
+        wf_point x = *p;
+        memcpy(x.l.order, f->order[0], sizeof f->order[0]);
+        return push_order(f, &x);
+    }
+    return expand_run(f, p, 0, f->n_orders, 0, n);
 }
 
 /* Fitting layouts count as bounded until they are simulated. */
@@ -192,7 +258,7 @@ static weft_status look_ahead(find *f, const weft_layout *l, weft_cost c)
     if (f->s->o->every || c.step_time_s > 0.99 * f->estimate) return WEFT_OK;
     f->estimate = c.step_time_s;
     if (!runs_with_tool(f, l)) return WEFT_OK;
-    WF_TRY(wf_value(&f->s->pool, f->s->q, l, 0, &c));
+    WF_TRY(wf_value(&f->s->pool, f->s->q, l, NULL, &c));
     WF_TRY(wf_simulate_step(&f->s->pool, f->s->q, l, &c));
     if (c.step_time_s < f->fastest) f->fastest = c.step_time_s;
     return WEFT_OK;
@@ -207,7 +273,7 @@ static weft_status visit_variant(find *f, const weft_layout *node, const wf_vari
     weft_cost c;
 
     wf_variant_apply(v, &p.l);
-    WF_TRY(wf_value(&f->s->pool, f->s->q, &p.l, f->s->regular, &c));
+    WF_TRY(wf_value(&f->s->pool, f->s->q, &p.l, near(f), &c));
     WF_TRY(wf_search_tick(f->s));
     count(f, 1, *fits = c.fits);
     *bytes = c.memory.total - c.memory.temporaries;
@@ -261,7 +327,7 @@ static weft_status floor_bytes(find *f, const weft_layout *node, const wf_varian
     l.zero = 3;
     l.replicate = 1;
     memcpy(l.recompute, "full", sizeof "full");
-    WF_TRY(wf_value(&f->s->pool, f->s->q, &l, f->s->regular, &c));
+    WF_TRY(wf_value(&f->s->pool, f->s->q, &l, near(f), &c));
     WF_TRY(wf_search_tick(f->s));
     *m = c.memory;
     *out = m->total - m->params - m->temporaries;
@@ -330,7 +396,7 @@ static weft_status is_late(find *f, const weft_layout *node, const wf_variant *v
     if (f->s->o->every || !f->s->regular || f->s->q->options.achieved_flops_per_s > 0)
         return WEFT_OK;
     wf_variant_apply(v, &l);
-    WF_TRY(wf_cost_least_s(f->s->q, &l, &f->s->pool.prices, 1, &least));
+    WF_TRY(wf_cost_least_s(f->s->q, &l, &f->s->pool.prices, wf_all_near, &least));
     *late = least > limit(f);
     return WEFT_OK;
 }

@@ -159,13 +159,13 @@ static weft_status check_node(void *ctx, const weft_layout *node)
         double least;
         wf_variant_apply(&v[i], &l);
         assert_int_equal(weft_layout_plan_check(&l, &x->q->arch), WEFT_OK);
-        assert_int_equal(wf_value(x->pool, x->q, &l, 1, &near), WEFT_OK);
-        assert_int_equal(wf_cost_least_s(x->q, &l, &x->pool->prices, 1, &least),
-                         WEFT_OK);
+        assert_int_equal(wf_value(x->pool, x->q, &l, wf_all_near, &near), WEFT_OK);
+        assert_int_equal(
+            wf_cost_least_s(x->q, &l, &x->pool->prices, wf_all_near, &least), WEFT_OK);
         assert_true(least <= near.bound_s * (1 + 1e-12));
         for (int k = 0; k < orders; k++) {
             memcpy(l.order, order[k], sizeof order[k]);
-            assert_int_equal(wf_value(x->pool, x->q, &l, 0, &c), WEFT_OK);
+            assert_int_equal(wf_value(x->pool, x->q, &l, NULL, &c), WEFT_OK);
             if (near.bound_s > c.bound_s * (1 + 1e-12)) fail_layout(&l, &near, &c);
             assert_true(fabs(near.memory.total - c.memory.total) < 1);
             double bound = c.bound_s;
@@ -220,7 +220,7 @@ static void more_zero_and_more_recompute_are_never_faster(void **state)
                 for (int r = 0; r < 3; r++) {
                     l.zero = z;
                     snprintf(l.recompute, sizeof l.recompute, "%s", recompute[r]);
-                    assert_int_equal(wf_value(pool, &q, &l, 0, &c[z][r]), WEFT_OK);
+                    assert_int_equal(wf_value(pool, &q, &l, NULL, &c[z][r]), WEFT_OK);
                     assert_int_equal(wf_simulate_step(pool, &q, &l, &c[z][r]), WEFT_OK);
                     double t = c[z][r].step_time_s * (1 + 1e-12);
                     if (r > 0) assert_true(c[z][r - 1].step_time_s <= t);
@@ -284,7 +284,7 @@ static void shared_prices_change_nothing(void **state)
                  l.pp == 2 && i % 5 ? "5,3" : "even");
         if (weft_layout_plan_check(&l, &q.arch)) continue;
         assert_int_equal(weft_cost_evaluate(&q, &l, &a), WEFT_OK);
-        assert_int_equal(wf_cost_evaluate(&q, &l, prices, 0, &b), WEFT_OK);
+        assert_int_equal(wf_cost_evaluate(&q, &l, prices, NULL, &b), WEFT_OK);
         assert_true(a.step_time_s == b.step_time_s && a.bound_s == b.bound_s);
         assert_true(a.memory.total == b.memory.total);
     }
