@@ -33,7 +33,7 @@ static void unknown_words_name_the_nearest_known_one(void **state)
 {
     refuses(2, "did you mean schedule?", "shedule");
     refuses(2, "there is no subcommand 'xyzzy'", "xyzzy");
-    refuses(2, "plan is not in this version", "plan");
+    refuses(2, "convert is not in this version", "convert");
     refuses(2, "there is no flag --tp", "--tp 2");
     refuses(2, "did you mean --stage-tf?", "schedule 1f1b -p 2 -m 2 --stge-tf 1,1");
     refuses(2, "did you mean --stage-tf?", "schedule 1f1b -p 2 -m 2 --stge-tf=1,1");

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# The examples of the manual work as printed, in their order, on some text called book.txt.
+# The examples of the manual work as printed, in their order, on some text called book.txt
+# and a table of two runs.
 # Trainings that leave nothing for a later example stop before the first step; those under
 # mpirun and the long verification are not started. usage: manual_examples.sh SOURCE PROGRAM
 set -euo pipefail
@@ -11,6 +12,7 @@ ln -s "$2" "$work/weft"
 PATH=$work:$PATH
 cd "$work"
 cat "$source"/{LICENSE,LICENSE,LICENSE,LICENSE,LICENSE,LICENSE} >book.txt
+cp "$source/tests/fuzz/seeds/runs/two.csv" published_runs.csv
 ran=0
 for page in "$source"/man/*.1; do
     while read -r line; do
