@@ -98,6 +98,8 @@ typedef struct wf_stage_walk {
 } wf_stage_walk;
 void wf_stage_walk_start(const wf_place *p, wf_split *split, wf_stage_walk *w);
 void wf_stage_walk_next(wf_stage_walk *w, wf_stage_shape *out);
+/* Passes the next stage if it is like the one before, but for its place. */
+int wf_stage_walk_same(wf_stage_walk *w);
 
 /* What a place knows of all its stages: layers priced once. */
 typedef struct wf_priced {

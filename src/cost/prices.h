@@ -13,7 +13,7 @@ typedef struct wf_price_key {
 } wf_price_key;
 
 /* Prices of layers that the layouts of a search share; zeroed is empty. Of one model. */
-enum { WF_PRICES = 512 };
+enum { WF_PRICES = 4096 };
 typedef struct wf_prices {
     wf_split split; /* read last */
     struct {
@@ -40,6 +40,12 @@ weft_status wf_cost_evaluate(const weft_cost_model *q, const weft_layout *l,
 weft_status wf_cost_least_s(const weft_cost_model *q, const weft_layout *l,
                             wf_prices *cache, const int64_t *stride,
                             double *out) WEFT_MUST_CHECK;
+
+/* The fullest rank, from the counts of each [pp]. */
+weft_status wf_cost_fullest(const weft_cost_model *q, const weft_layout *l,
+                            wf_prices *cache, const int64_t *in_flight,
+                            const int64_t *in_flight_w,
+                            weft_memory *out) WEFT_MUST_CHECK;
 
 /* weft_cost_durations() and weft_cost_with_makespan() with a cache. */
 void wf_cost_durations(const weft_cost_model *q, const weft_layout *l, wf_prices *cache,

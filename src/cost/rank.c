@@ -73,14 +73,21 @@ static void lay_out(wf_line *x, wf_split *split)
     wf_stage_walk walk;
 
     wf_stage_walk_start(&x->p, split, &walk);
+    double f = 0, b = 0;
     for (int64_t s = 0; s < x->p.stages; s++) {
         wf_stage_shape shape;
-        wf_stage_walk_next(&walk, &shape);
-        const weft_stage_cost *c = &x->sort[price_stage(x, &shape, s)].cost;
+        if (s > 1 && wf_stage_walk_same(&walk)) {
+            x->sort_of[s] = x->sort_of[s - 1];
+        } else {
+            wf_stage_walk_next(&walk, &shape);
+            const weft_stage_cost *c = &x->sort[price_stage(x, &shape, s)].cost;
+            f = c->f.total + hop;
+            b = backward_s(x, c) + hop;
+        }
         x->head[s] = head;
         x->tail[s] = tail;
-        head += c->f.total + hop;
-        tail += backward_s(x, c) + hop;
+        head += f;
+        tail += b;
     }
 }
 
@@ -192,23 +199,47 @@ void wf_line_memory(wf_line *x, int rank, const wf_rank *r, weft_memory *out,
     out->stage = rank;
 }
 
-void weft_cost_memory(const weft_cost_model *q, const weft_layout *l, int rank,
-                      int64_t in_flight, int64_t in_flight_w, weft_memory *out)
+/* Of a rank with these counts. */
+static void held(wf_line *x, int rank, int64_t in_flight, int64_t in_flight_w,
+                 weft_memory *out)
 {
-    wf_line x;
     wf_rank r;
     int exact;
 
-    memset(out, 0, sizeof *out);
-    if (wf_line_make(q, l, NULL, NULL, &x) != WEFT_OK) return;
-    wf_line_rank(&x, rank, &r);
+    wf_line_rank(x, rank, &r);
     if (in_flight < 0) {
-        wf_line_memory(&x, rank, &r, out, &exact);
+        wf_line_memory(x, rank, &r, out, &exact);
         return;
     }
     double act = (double)in_flight * r.chunk_act;
     if (in_flight_w > in_flight)
         act += (double)(in_flight_w - in_flight) * r.chunk_act_w;
-    wf_rank_memory(&x.p, &r, act, weft_schedule_weight_copies(&x.shape, rank), out);
+    wf_rank_memory(&x->p, &r, act, weft_schedule_weight_copies(&x->shape, rank), out);
     out->stage = rank;
+}
+
+void weft_cost_memory(const weft_cost_model *q, const weft_layout *l, int rank,
+                      int64_t in_flight, int64_t in_flight_w, weft_memory *out)
+{
+    wf_line x;
+
+    memset(out, 0, sizeof *out);
+    if (wf_line_make(q, l, NULL, NULL, &x) == WEFT_OK)
+        held(&x, rank, in_flight, in_flight_w, out);
+}
+
+weft_status wf_cost_fullest(const weft_cost_model *q, const weft_layout *l,
+                            wf_prices *cache, const int64_t *in_flight,
+                            const int64_t *in_flight_w, weft_memory *out)
+{
+    wf_line x;
+
+    WF_TRY(wf_line_make(q, l, cache, NULL, &x));
+    out->total = -1;
+    for (int r = 0; r < l->pp; r++) {
+        weft_memory m = {0};
+        held(&x, r, in_flight[r], in_flight_w[r], &m);
+        if (m.total > out->total) *out = m;
+    }
+    return WEFT_OK;
 }

@@ -84,6 +84,19 @@ void wf_stage_walk_next(wf_stage_walk *w, wf_stage_shape *out)
     *out = s;
 }
 
+int wf_stage_walk_same(wf_stage_walk *w)
+{
+    int64_t s = w->stage;
+
+    if (s < 2 || s >= w->p->stages - 1 || !w->one_recompute || w->p->q->arch.experts)
+        return 0;
+    if (!w->even && (s >= w->split->n || w->split->count[s] != w->split->count[s - 1]))
+        return 0;
+    w->first += w->even ? w->even : w->split->count[s];
+    w->stage++;
+    return 1;
+}
+
 static void add(weft_op_cost *sum, const weft_op_cost *x, double times)
 {
     sum->compute += times * x->compute;

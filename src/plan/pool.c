@@ -129,12 +129,8 @@ weft_status wf_value(wf_pool *pool, const weft_cost_model *q, const weft_layout 
     WF_TRY(wf_cost_evaluate(q, l, &pool->prices, stride, out));
     if (out->exact_peak) return WEFT_OK;
     WF_TRY(wf_pool_peaks(pool, l, &peaks));
-    out->memory.total = -1;
-    for (int r = 0; r < l->pp; r++) {
-        weft_memory m;
-        weft_cost_memory(q, l, r, peaks->until_b[r], peaks->until_w[r], &m);
-        if (m.total > out->memory.total) out->memory = m;
-    }
+    WF_TRY(wf_cost_fullest(q, l, &pool->prices, peaks->until_b, peaks->until_w,
+                           &out->memory));
     out->fits = out->memory.total <= q->machine.memory_bytes;
     out->exact_peak = 1;
     return WEFT_OK;
