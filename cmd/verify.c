@@ -132,6 +132,7 @@ static void print_one(const run *r)
         wf_json_object(&j);
         wf_json_key(&j, "layout");
         weft_layout_write_json(&r->cfg.layout, &out);
+        j.after_key = 0; /* the layout was its value */
         put_report(&j, &r->report);
         wf_json_end_object(&j);
         weft_print(&out, "\n");
@@ -277,8 +278,14 @@ static int walk_model(verify *v, const char *model, tally *t)
 static void print_tally(const verify *v, const tally *t)
 {
     if (v->json) {
-        printf("{\"cases\":%d,\"equal\":%d,\"worst\":%.17g}\n", t->cases, t->equal,
-               t->worst);
+        weft_writer out = wf_stdout_writer();
+        wf_json j = wf_json_begin(&out);
+        wf_json_object(&j);
+        wf_json_put_i64(&j, "cases", t->cases);
+        wf_json_put_i64(&j, "equal", t->equal);
+        wf_json_put_f64(&j, "worst", t->worst);
+        wf_json_end_object(&j);
+        weft_print(&out, "\n");
         return;
     }
     printf("%d of %d layouts equal the unsplit run: loss, every gradient, every "

@@ -70,6 +70,27 @@ static void what_does_not_run_is_said_before_anything_is_made(void **state)
     done(&r);
 }
 
+static void the_json_of_a_proof_is_json(void **state)
+{
+    static const char *const one[] = {"--tp 2", "--pp 2 --exact", "--dp 2 --micro-batch 2"};
+    for (int i = 0; i < 3; i++) {
+        json_t *j = weft_json("verify --comm loop --quiet --json %s", one[i]);
+        const json_t *layout = json_object_get(j, "layout");
+        assert_true(number(layout, "tp") * number(layout, "pp") *
+                        number(layout, "dp") ==
+                    2);
+        assert_true(json_is_true(json_object_get(j, "equal")));
+        assert_true(json_array_size(json_object_get(j, "tensors")) > 10);
+        json_decref(j);
+    }
+    json_t *j = weft_json("verify --comm loop --quiet --json --all-layouts 2 "
+                          "--max-micro 2 --model "
+                          "layers=2,hidden=4,heads=2,vocab=5,positions=4");
+    assert_true(number(j, "cases") > 2 && number(j, "cases") == number(j, "equal"));
+    assert_true(json_is_number(json_object_get(j, "worst")));
+    json_decref(j);
+}
+
 static void what_would_be_written_is_tried_first(void **state)
 {
     write_book();
@@ -257,6 +278,7 @@ static void a_signal_ends_a_run_after_a_whole_step(void **state)
 const struct CMUnitTest train_tests[] = {
     cmocka_unit_test(a_dry_run_asks_nothing_of_this_machine),
     cmocka_unit_test(what_does_not_run_is_said_before_anything_is_made),
+    cmocka_unit_test(the_json_of_a_proof_is_json),
     cmocka_unit_test(what_would_be_written_is_tried_first),
     cmocka_unit_test(the_log_does_not_replace_the_data),
     cmocka_unit_test(the_data_of_the_command_line_replaces_that_of_the_run_file),

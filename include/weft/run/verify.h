@@ -64,6 +64,8 @@ WEFT_API WEFT_MUST_CHECK weft_status weft_reference_check(const weft_reference *
 /**
  * Collective over comm. tolerance 0: 1e-11 in f64, 2e-3 in f32, 2e-1 in bf16; an element
  * may differ by tolerance * max(max|ref| of its tensor, 1e-3 * max|ref| over all).
+ * Bit-exact mode: a gradient norm whose square is past 2^53 rounds, and may differ by 1e-11 of
+ * it.
  * The report is the same on every rank; clear it. A difference is not a failure: look at
  * report->equal.
  */
