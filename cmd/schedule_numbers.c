@@ -15,6 +15,16 @@ static void note_unit(wf_schedule_units *u, const char *flag, int has_unit, doub
         u->without = u->without ? u->without : flag;
 }
 
+/* Sums, and ratios of three of them, stay far inside what a double holds. */
+static const double most = 1e60, least = 1e-60;
+
+static weft_status bounded(const char *flag, const char *text, double x)
+{
+    if (x == 0 || (x >= least && x <= most)) return WEFT_OK;
+    return WF_FAIL(WEFT_E_INVALID, "%s %s: 0 or %g .. %g is needed", flag, text, least,
+                   most);
+}
+
 weft_status wf_schedule_time(const char *flag, const char *text, wf_schedule_units *u,
                              double *out)
 {
@@ -23,6 +33,7 @@ weft_status wf_schedule_time(const char *flag, const char *text, wf_schedule_uni
     WF_TRY(wf_num_f64(flag, text, WF_SECONDS, &x));
     if (x < 0)
         return WF_FAIL(WEFT_E_INVALID, "%s %s: a time is at least 0", flag, text);
+    WF_TRY(bounded(flag, text, x));
     note_unit(u, flag, n && text[n - 1] == 's', x);
     *out = x;
     return WEFT_OK;
@@ -34,6 +45,7 @@ static weft_status bytes(const char *flag, const char *text, double *out)
     WF_TRY(wf_num_f64(flag, text, WF_BYTES, &x));
     if (x < 0)
         return WF_FAIL(WEFT_E_INVALID, "%s %s: there are at least 0 bytes", flag, text);
+    WF_TRY(bounded(flag, text, x));
     *out = x;
     return WEFT_OK;
 }
@@ -46,6 +58,7 @@ static weft_status rate(const char *flag, const char *text, wf_schedule_units *u
     WF_TRY(wf_num_f64(flag, text, WF_BYTES_S, &x));
     if (!(x > 0))
         return WF_FAIL(WEFT_E_INVALID, "%s %s: a link carries something", flag, text);
+    WF_TRY(bounded(flag, text, x));
     note_unit(u, flag, strchr(text, '/') != NULL, x);
     *out = x;
     return WEFT_OK;

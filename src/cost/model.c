@@ -94,12 +94,27 @@ static void derive(weft_cost_model *q)
     }
 }
 
+/* Below this a step takes longer than anything has stood, and times overflow. */
+static const double least_achieved = 1e6;
+
+static weft_status check_achieved(const weft_cost_options *o)
+{
+    double f = o->achieved_flops_per_s;
+
+    if (f == 0 || f >= least_achieved) return WEFT_OK;
+    return WF_FAIL(WEFT_E_INVALID,
+                   "--achieved-flops %g: at least %g FLOP/s of a rank are needed, such "
+                   "as 400TFLOP/s; 0: off",
+                   f, least_achieved);
+}
+
 weft_status weft_cost_prepare(const weft_arch *a, const weft_machine *m,
                               const weft_cost_options *o, weft_cost_model *out)
 {
     WF_TRY(weft_arch_check(a));
     WF_TRY(weft_machine_check(m));
     WF_TRY(wf_field_check(wf_cost_table(), o));
+    WF_TRY(check_achieved(o));
     if (o->math < 0 || o->math >= WEFT_N_MATHS)
         return WF_FAIL(WEFT_E_INVALID, "arithmetic %d is none of weft_math", o->math);
     if (!(m->flops_per_s[o->math] > 0) && !o->achieved_flops_per_s && !m->n_gemms)

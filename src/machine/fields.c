@@ -34,7 +34,7 @@ static const wf_field fields[] = {
     {"memory", NULL, WF_F64, WF_BYTES, AT(memory_bytes), 0, MAX_RATE, "0", WF_NOW,
      "memory of a device"},
     {"memory_bandwidth", NULL, WF_F64, WF_BYTES_S, AT(memory_bytes_per_s), 0, MAX_RATE,
-     "0", WF_NOW, "of a device; 0: not counted"},
+     "0", WF_NOW, "of a device; above 0"},
     {"reserve", NULL, WF_F64, WF_BYTES, AT(reserve_bytes), 0, MAX_RATE, "0", WF_NOW,
      "memory for context, libraries, communicators and gaps"},
     {"units", NULL, WF_I32, WF_PLAIN, AT(units), 1, 1e6, "1", WF_NOW,

@@ -5,7 +5,6 @@
 
 double weft_machine_memory_s(const weft_machine *m, double bytes)
 {
-    if (m->memory_bytes_per_s <= 0) return 0;
     return bytes / (m->memory_bytes_per_s * m->memory_efficiency);
 }
 

@@ -155,6 +155,11 @@ weft_status weft_machine_check(const weft_machine *m)
                        m->name);
     if (m->memory_bytes <= 0)
         return WF_FAIL(WEFT_E_INVALID, "machine %s has no memory", m->name);
+    if (m->memory_bytes_per_s <= 0)
+        return WF_FAIL(WEFT_E_INVALID,
+                       "machine %s: memory_bandwidth is 0: a rate such as 3.35TB/s is "
+                       "needed",
+                       m->name);
     WF_TRY(check_tiers(m));
     return check_points(m);
 }

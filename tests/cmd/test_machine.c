@@ -66,6 +66,17 @@ static void a_wrong_machine_file_names_what_is_wrong(void **state)
          "gemms[0]"},
         {"{\"memory\":\"80GB\",\"tiers\":[{\"bandwidth\":1e9}]}", "has no peak"},
         {"{\"bf16\":1e12,\"tiers\":[{\"bandwidth\":1e9}]}", "has no memory"},
+        {"{\"memory\":\"80GB\",\"bf16\":1e12,\"tiers\":[{\"bandwidth\":1e9}]}",
+         "memory_bandwidth is 0"},
+        {"{\"memory\":\"80GB\",\"memory_bandwidth\":0,\"bf16\":1e12,\"tiers\":[{"
+         "\"bandwidth\":1e9}]}",
+         "memory_bandwidth is 0"},
+        {"{\"memory\":\"80GB\",\"memory_bandwidth\":1e12,\"bf16\":1e12,\"ranks_per_"
+         "node\":2,\"tiers\":[{\"bandwidth\":0}]}",
+         "bandwidth 0 is below 1"},
+        {"{\"memory\":\"80GB\",\"memory_bandwidth\":1e12,\"bf16\":0,\"tiers\":[{"
+         "\"bandwidth\":1e9}]}",
+         "has no peak"},
         {"{\"memory\":1,\"memory\":2}", "duplicate"},
         {"{\"memory\":\"80GB\",\"bf16\":1e12,\"nodes\":0,\"tiers\":[{\"bandwidth\":1}]"
          "}",
@@ -84,7 +95,8 @@ static void a_wrong_machine_file_names_what_is_wrong(void **state)
 
 static void changes_follow_a_file_too(void **state)
 {
-    write_text("m.json", "{\"memory\":\"8GB\",\"bf16\":\"1TFLOP/s\",\"nodes\":2,"
+    write_text("m.json", "{\"memory\":\"8GB\",\"memory_bandwidth\":\"50GB/s\","
+                         "\"bf16\":\"1TFLOP/s\",\"nodes\":2,"
                          "\"ranks_per_node\":1,\"tiers\":[{\"bandwidth\":\"1GB/s\"}]}");
     json_t *j = weft_json("machine show m.json,memory=16GB --json");
     assert_true(number(j, "memory") == 16e9);

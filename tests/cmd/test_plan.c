@@ -150,6 +150,8 @@ static void bad_lines_name_what_was_typed(void **state)
     refuses(2, "--global-batch is missing", "plan gpt2 -M h100:1x1 --seq 8");
     refuses(2, "a MODEL is needed", "plan -M h100:1x1");
     refuses(2, "--tp 3 does not divide", "report " SMALL "--tp 3");
+    refuses(2, "--achieved-flops 1e-300: at least 1e+06 FLOP/s",
+            "report " SMALL "--tp 8 --achieved-flops 1e-300");
     refuses(2, "no dimension=value", "plan " SMALL "--why-not tp");
     refuses(2, "needs a file after it", "report --from megatron -M h100:1x8");
     refuses(1, "--use-tp-pp-dp-mapping",

@@ -114,6 +114,23 @@ static void bad_costs_are_refused_in_words(void **state)
     refuses(2, "need --stage-tf", "schedule 1f1b -p 2 -m 2 --stage-ti 1,1");
 }
 
+/* JSON has no infinity: what would come out as null is not taken in. */
+static void costs_whose_sums_overflow_are_refused(void **state)
+{
+    refuses(2, "--tf 1e308: 0 or 1e-60 .. 1e+60 is needed",
+            "schedule 1f1b -p 4 -m 4 --json --tf 1e308 --tb 1e308");
+    refuses(2, "--stage-tb 1e61", "schedule 1f1b -p 2 -m 4 --stage-tb 1,1e61");
+    refuses(2, "--latency 1e-200", "schedule 1f1b -p 2 -m 4 --latency 1e-200");
+    refuses(2, "--message-bytes 1e200",
+            "schedule 1f1b -p 2 -m 4 --bandwidth 1 --message-bytes 1e200");
+    refuses(2, "--bandwidth 1e-200",
+            "schedule 1f1b -p 2 -m 4 --bandwidth 1e-200 --message-bytes 1");
+    json_t *j = weft_json("schedule 1f1b -p 4 -m 4 --json --stage-tf "
+                          "1e60,1e60,1e60,1e60 --tf 1e-60 --tb 1e60 --latency 1e60");
+    assert_true(number(j, "makespan") > 1e60);
+    json_decref(j);
+}
+
 static void shapes_that_cannot_be_are_refused_with_flag_and_number(void **state)
 {
     refuses(2, "needs -p (ranks) and -m", "schedule 1f1b -p 4");
@@ -352,6 +369,7 @@ const struct CMUnitTest schedule_tests[] = {
     cmocka_unit_test(json_has_exactly_the_promised_keys),
     cmocka_unit_test(costs_are_of_a_full_stage_or_of_one_op),
     cmocka_unit_test(bad_costs_are_refused_in_words),
+    cmocka_unit_test(costs_whose_sums_overflow_are_refused),
     cmocka_unit_test(shapes_that_cannot_be_are_refused_with_flag_and_number),
     cmocka_unit_test(list_names_every_kind),
     cmocka_unit_test(a_written_schedule_checks_and_simulates_to_the_same),
