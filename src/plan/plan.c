@@ -37,6 +37,7 @@ typedef struct promise {
         step_s; /* of a plain layout of these degrees: a guess at how good they are */
 } promise;
 
+/* A plain layout of the degrees; what a flag fixed stays as it is. */
 static weft_layout plain(const wf_search *s, const wf_degrees *d)
 {
     weft_layout l = s->o->given;
@@ -45,36 +46,69 @@ static weft_layout plain(const wf_search *s, const wf_degrees *d)
     l.pp = d->pp;
     l.dp = d->dp;
     l.ep = d->ep;
-    l.vpp = l.replicate = 1;
+    l.replicate = 1;
     l.group = 0;
-    l.micro_batch = 1;
-    l.zero = 1;
-    l.sp = d->tp > 1;
-    snprintf(l.schedule, sizeof l.schedule, "1f1b");
-    snprintf(l.order, sizeof l.order, "tp,cp,pp,dp");
-    snprintf(l.recompute, sizeof l.recompute, "none");
-    snprintf(l.cp_comm, sizeof l.cp_comm, "allgather");
-    snprintf(l.stage_layers, sizeof l.stage_layers, "balanced");
-    weft_layout_settle_stages(&l, &s->q->arch);
+    if (!wf_is_fixed(&s->space, WEFT_DIM_SP)) l.sp = d->tp > 1;
+    if (!wf_is_fixed(&s->space, WEFT_DIM_ORDER))
+        memcpy(l.order, "tp,cp,pp,dp", sizeof "tp,cp,pp,dp");
+    if (!wf_is_fixed(&s->space, WEFT_DIM_CP_COMM))
+        memcpy(l.cp_comm, "ring", sizeof "ring");
     return l;
 }
 
-/* The first that fits of: ZeRO-1, the same with full recompute, ZeRO-3, the same with it. */
-static double guess(wf_search *s, const wf_degrees *d)
+/* The i-th of some promising ones; 0 when there are no more. */
+static int plain_variant(const wf_search *s, int i, weft_layout *l)
 {
-    weft_layout l = plain(s, d);
-    weft_cost c = {.step_time_s = HUGE_VAL};
+    static const char *const kind[] = {"1f1b", "interleaved", "zb-v"};
+    static const char *const recompute[] = {"none", "selective", "full"};
+    int k = i % 3, r = i / 3 % 3, z = i / 9 % 3, b = i / 27;
+    int64_t chunks = s->q->arch.layers / l->pp;
 
-    for (int i = 0; i < 4; i++) {
-        l.zero = i < 2 ? 1 : 3;
-        snprintf(l.recompute, sizeof l.recompute, "%s", i & 1 ? "full" : "none");
-        if (!wf_rules_hold(&l, &s->q->arch, -1)) return HUGE_VAL;
-        if (wf_value(&s->pool, s->q, &l, s->regular ? wf_all_near : NULL, &c) !=
-            WEFT_OK)
-            return HUGE_VAL;
-        if (c.fits) return c.step_time_s;
+    if (i >= 3 * 3 * 3 * 3) return 0;
+    if (!wf_is_fixed(&s->space, WEFT_DIM_SCHEDULE))
+        snprintf(l->schedule, sizeof l->schedule, "%s", kind[l->pp == 1 ? 0 : k]);
+    if (!wf_is_fixed(&s->space, WEFT_DIM_VPP))
+        l->vpp = l->pp == 1 || k == 0 ? 1
+                 : k == 2             ? 2
+                 : chunks < 4         ? (int32_t)chunks
+                                      : 4;
+    if (!wf_is_fixed(&s->space, WEFT_DIM_RECOMPUTE))
+        snprintf(l->recompute, sizeof l->recompute, "%s", recompute[r]);
+    if (!wf_is_fixed(&s->space, WEFT_DIM_ZERO)) l->zero = l->dp > 1 ? z + 1 : 0;
+    if (!wf_is_fixed(&s->space, WEFT_DIM_MICRO_BATCH)) l->micro_batch = (int64_t)1 << b;
+    if (!wf_is_fixed(&s->space, WEFT_DIM_STAGE_LAYERS)) {
+        snprintf(l->stage_layers, sizeof l->stage_layers, "balanced");
+        if (wf_rules_hold(l, &s->q->arch, wf_rule_index("pp-layers")))
+            weft_layout_settle_stages(l, &s->q->arch);
     }
-    return 1e3 * c.step_time_s;
+    return 1;
+}
+
+/* The simulated step of the plain one that promises most: the degrees have one as fast.
+ * HUGE_VAL when none of them fits. */
+static weft_status guess(wf_search *s, const wf_degrees *d, double *out)
+{
+    weft_layout l = plain(s, d), best = l;
+    weft_cost c, least = {.step_time_s = HUGE_VAL};
+
+    *out = HUGE_VAL;
+    for (int i = 0; plain_variant(s, i, &l); i++) {
+        if (l.pp == 1 && i % 3) continue;
+        if (l.dp == 1 && i / 9 % 3) continue;
+        if (!wf_rules_hold(&l, &s->q->arch, -1)) continue;
+        WF_TRY(wf_value(&s->pool, s->q, &l, NULL, &c));
+        WF_TRY(wf_search_tick(s));
+        if (!c.fits || c.step_time_s >= least.step_time_s) continue;
+        if (s->o->tool >= 0 &&
+            weft_emit_check((weft_tool)s->o->tool, &l, &s->q->arch) != WEFT_OK)
+            continue;
+        least = c;
+        best = l;
+    }
+    if (least.step_time_s == HUGE_VAL) return WEFT_OK;
+    WF_TRY(wf_simulate_step(&s->pool, s->q, &best, &least));
+    *out = least.step_time_s;
+    return WEFT_OK;
 }
 
 static int most_promising(const void *a, const void *b)
@@ -110,10 +144,16 @@ static weft_status cutoff_of(const weft_plan_options *o, const weft_plan_row *ro
 
 static weft_status fill_table(wf_search *s, const promise *p, int64_t n, weft_plan *out)
 {
+    double tie = 1 + s->o->tie;
+    /* as many degrees as the table has rows are known to be as fast as this */
+    double known =
+        n >= s->o->top && !s->o->every ? p[s->o->top - 1].step_s * tie * tie : HUGE_VAL;
+
     for (int64_t i = 0; i < n; i++) {
         double cutoff;
         int found;
         WF_TRY(cutoff_of(s->o, out->row, out->n_rows, &cutoff));
+        if (known < cutoff) cutoff = known;
         WF_TRY(wf_search_degrees(s, &p[i].d, cutoff, &out->row[out->n_rows], &found));
         out->n_rows += found;
     }
@@ -132,10 +172,12 @@ static weft_status search_all(wf_search *s, weft_plan *out)
     weft_status st = WF_ALLOC(n, &p);
     if (st == WEFT_OK) st = WF_ALLOC(n, &out->row);
     if (st == WEFT_OK) {
-        for (int64_t i = 0; i < n; i++)
-            p[i] = (promise){d[i], guess(s, &d[i])};
+        for (int64_t i = 0; i < n && st == WEFT_OK; i++) {
+            p[i].d = d[i];
+            st = guess(s, &d[i], &p[i].step_s);
+        }
         qsort(p, (size_t)n, sizeof *p, most_promising);
-        st = fill_table(s, p, n, out);
+        if (st == WEFT_OK) st = fill_table(s, p, n, out);
     }
     wf_free(p);
     wf_free(d);
