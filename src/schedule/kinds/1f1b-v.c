@@ -20,6 +20,8 @@
  * Peak 2(2p div 3 + 1) chunk activations once m is large enough; 4m(p-1) messages. Idle
  * in times of 1 and 2 15, 22, 33 for p = 4, 6, 8; no closed form is known.
  */
+#include <string.h>
+
 #include "base/alloc.h"
 #include "schedule/kinds/vblock.h"
 
@@ -116,6 +118,14 @@ static int n_blocks(int p)
     return p <= FEW_RANKS ? 2 * p : 4;
 }
 
+/* Passing over a slot may lead to the same block as another skip. */
+static int is_new(int p, const wf_block *b, const wf_try *tries, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (!memcmp(b, tries[i].block, (size_t)p * sizeof *b)) return 0;
+    return 1;
+}
+
 /* The plain block, then those that pass over one or two slots. */
 static int make_tries(int p, int *open, wf_block *block, wf_try *tries)
 {
@@ -124,7 +134,7 @@ static int make_tries(int p, int *open, wf_block *block, wf_try *tries)
         int i = (k + FIRST) % n_blocks(p);
         wf_block *b = block + (int64_t)i * p;
         make_block(p, i / 2, i == 0 ? 0 : 1 + i % 2, open, b);
-        if (!holds_little(p, b)) continue;
+        if (!holds_little(p, b) || !is_new(p, b, tries, n)) continue;
         for (int far = 0; far < runs; far++)
             tries[n++] = (wf_try){
                 .block = b, .period = WF_V_PERIOD, .ahead = far ? 4 : 8, .start = 3};
