@@ -22,6 +22,26 @@ static double busy_s(const wf_line *x, const wf_rank *r)
     return (double)x->p.m * (r->f + once + r->r);
 }
 
+/* The later chunks of a rank alone: their first F waits for all stages before them, and after
+ * their last backward come those of all these stages. Chunks lie in the order of their
+ * stages but for two directions. */
+static double chunks_bound(wf_line *x, int rank)
+{
+    double m = (double)x->p.m, work = 0, weights = 0, most = 0;
+
+    if (x->kind->two_ways) return 0;
+    for (int c = x->shape.v - 1; c > 0; c--) {
+        int stage = weft_schedule_stage(&x->shape, rank, c);
+        const weft_stage_cost *s = wf_line_stage(x, stage, NULL);
+        double split = s->i.total + s->w.total, once = s->b.total;
+        if (x->splits && split < once) once = split;
+        work += m * (s->f.total + once + s->r.total);
+        if (x->splits) weights += m * s->w.total;
+        most = fmax(most, x->head[stage] + work + fmax(0, x->tail[stage] - weights));
+    }
+    return most;
+}
+
 /* Gradients are reduced when a rank's last backward is done, which for later stages is
  * before the step's end. */
 static void gather_rank(wf_line *x, int rank, weft_cost *out, gathered *g)
@@ -33,7 +53,8 @@ static void gather_rank(wf_line *x, int rank, weft_cost *out, gathered *g)
     wf_line_rank(x, rank, &r);
     double busy = busy_s(x, &r);
     double tail = x->splits ? fmax(0, r.tail_s - (double)x->p.m * r.w) : r.tail_s;
-    g->bound = fmax(g->bound, r.head_s + busy + tail);
+    double later = x->shape.v > 1 ? chunks_bound(x, rank) : 0;
+    g->bound = fmax(g->bound, fmax(later, r.head_s + busy + tail));
     g->mean_busy += busy / x->shape.p;
     if (busy > g->busy_most) {
         g->busy_most = busy;
@@ -41,7 +62,7 @@ static void gather_rank(wf_line *x, int rank, weft_cost *out, gathered *g)
     }
     wf_dp dp = wf_dp_price(&x->p, &r);
     g->after = fmax(g->after, dp.exposed - tail);
-    g->alone = fmax(g->alone, r.head_s + busy + fmax(tail, dp.exposed));
+    g->alone = fmax(g->alone, fmax(later, r.head_s + busy + fmax(tail, dp.exposed)));
     g->dp_total = fmax(g->dp_total, dp.total);
     g->optimizer = fmax(g->optimizer, wf_optimizer_s(&x->p, &r));
     wf_line_memory(x, rank, &r, &memory, &exact);

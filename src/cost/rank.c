@@ -67,6 +67,14 @@ static double least_hop_s(const wf_place *p)
            wf_p2p_gather_s(p);
 }
 
+/* Does the next stage lie on the same rank? It does where a V turns: no message is sent. */
+static int turns(const wf_line *x, int64_t stage)
+{
+    int v =
+        x->shape.placement == WEFT_PLACE_V || x->shape.placement == WEFT_PLACE_BIDIRV;
+    return v && (stage + 1) % x->shape.p == 0;
+}
+
 static void lay_out(wf_line *x, wf_split *split)
 {
     double head = 0, tail = 0, hop = least_hop_s(&x->p);
@@ -88,6 +96,10 @@ static void lay_out(wf_line *x, wf_split *split)
         x->tail[s] = tail;
         head += f;
         tail += b;
+        if (turns(x, s)) {
+            head -= hop;
+            tail -= hop;
+        }
     }
 }
 
