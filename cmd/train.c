@@ -183,13 +183,14 @@ static weft_status open_outputs(wf_train *t)
     return weft_log_open(t->log_path, &t->log);
 }
 
-/* The trace keeps the last steps of a run: one half predicts the other. */
+/* The trace keeps the last steps that ran, whenever a signal ends the run: one half predicts
+ * the other. */
 enum { TRACE_STEPS = 40 };
 
 static weft_status plan_trace(wf_train *t)
 {
     t->cfg.trace = t->compare || t->trace_dir;
-    t->cfg.trace_from = t->iters > TRACE_STEPS ? t->iters - TRACE_STEPS : 0;
+    t->cfg.trace_last = TRACE_STEPS;
     if (!t->cfg.trace || t->iters >= 2) return WEFT_OK;
     return WF_FAIL(WEFT_E_INVALID,
                    "%s: --train-iters %lld: at least 2 are needed, one to predict the "
@@ -244,6 +245,7 @@ static int run_train(wf_train *t)
             wf_catch_signals(&t->job);
             rc = wf_job_run(&t->job, weft_layout_world(&t->cfg.layout), wf_train_rank,
                             t);
+            if (rc == WF_EXIT_OK && t->stopped) rc = WF_EXIT_FAULT;
         }
     }
     rc = finish(t, rc);

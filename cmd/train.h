@@ -27,6 +27,7 @@ typedef struct wf_train {
     weft_train_config check; /* f64 config of --verify                         */
     weft_reference *ref;
     weft_log *log;
+    int stopped; /* a signal came before all that was asked for was done           */
     double bigram;               /* entropy of the text, nats per token            */
     wf_train_forecast *forecast; /* of --machine, or NULL              */
 } wf_train;
@@ -51,9 +52,8 @@ void wf_train_sample(const wf_train *t, const int32_t *tokens, int64_t n_prompt,
                      int64_t n);
 
 /* train_compare.c: the measured timeline beside the predicted one */
-int wf_train_recorded(const wf_train *t, const weft_trace *all); /* steps in it */
-weft_status wf_train_compare(const wf_train *t, const weft_engine *e,
-                             const weft_trace *all);
+int wf_train_recorded(const weft_trace *all, int *first); /* steps in it */
+weft_status wf_train_compare(const weft_engine *e, const weft_trace *all);
 weft_status wf_train_write_traces(const wf_train *t, const weft_engine *e,
                                   const weft_trace *all);
 #endif

@@ -49,19 +49,22 @@ static weft_status predict(const weft_engine *e, halves *h)
     return weft_pipeline_step(&h->second, h->second.last_step, &h->measured);
 }
 
-int wf_train_recorded(const wf_train *t, const weft_trace *all)
+int wf_train_recorded(const weft_trace *all, int *first)
 {
-    int64_t end = t->cfg.trace_from;
+    int64_t from = INT64_MAX, end = 0;
 
-    for (int64_t i = 0; i < all->n; i++)
-        if (all->entry[i].step >= end) end = all->entry[i].step + 1;
-    return (int)(end - t->cfg.trace_from);
+    for (int64_t i = 0; i < all->n; i++) {
+        int64_t step = all->entry[i].step;
+        if (step < from) from = step;
+        if (step >= end) end = step + 1;
+    }
+    *first = all->n ? (int)from : 0;
+    return (int)(end - *first);
 }
 
-static weft_status fill(const wf_train *t, const weft_engine *e, const weft_trace *all,
-                        halves *h)
+static weft_status fill(const weft_engine *e, const weft_trace *all, halves *h)
 {
-    int from = (int)t->cfg.trace_from, n = wf_train_recorded(t, all);
+    int from, n = wf_train_recorded(all, &from);
 
     WF_TRY(pipeline_ranks(e, &h->ranks));
     h->first = (weft_pipeline_slice){all, weft_engine_schedule(e), h->ranks, from,
@@ -101,11 +104,10 @@ static weft_status show(const halves *h)
     return weft_writer_status(&out);
 }
 
-weft_status wf_train_compare(const wf_train *t, const weft_engine *e,
-                             const weft_trace *all)
+weft_status wf_train_compare(const weft_engine *e, const weft_trace *all)
 {
     halves h = {0};
-    weft_status st = fill(t, e, all, &h);
+    weft_status st = fill(e, all, &h);
 
     if (st == WEFT_OK) st = show(&h);
     clear(&h);
@@ -123,14 +125,16 @@ static weft_status write_trace(const char *dir, const char *name,
 }
 
 /* measured.json (all ranks), and pipeline-measured.json beside pipeline-predicted.json,
- * which weft compare subtracts. */
+ * which weft compare subtracts, unless there is but one step. */
 weft_status wf_train_write_traces(const wf_train *t, const weft_engine *e,
                                   const weft_trace *all)
 {
     halves h = {0};
+    int first;
 
     WF_TRY(write_trace(t->trace_dir, "measured.json", all));
-    weft_status st = fill(t, e, all, &h);
+    if (wf_train_recorded(all, &first) < 2) return WEFT_OK;
+    weft_status st = fill(e, all, &h);
     if (st == WEFT_OK)
         st = write_trace(t->trace_dir, "pipeline-measured.json", &h.measured);
     if (st == WEFT_OK)

@@ -15,10 +15,9 @@ typedef struct rank {
     weft_group *world;
     weft_engine *e;
     int first;     /* rank 0 */
-    int asked;     /* a signal came: no evaluation, no sample from here on */
-    int cut_short; /* ... before the last step */
-    double peak;   /* FLOP/s of all ranks at once: the most that was seen */
-    int n_peaks;   /* times it was measured */
+    int asked;   /* a signal came: no evaluation, no sample from here on */
+    double peak; /* FLOP/s of all ranks at once: the most that was seen */
+    int n_peaks; /* times it was measured */
     double start_s;
 } rank;
 
@@ -155,7 +154,6 @@ static weft_status one_step(rank *r, int *stop)
     WF_TRY(hear_signals(r));
     WF_TRY(evaluate(r, &s, &loss));
     *stop = r->asked || s.step + 1 == t->iters;
-    r->cut_short = r->asked && s.step + 1 < t->iters;
     if (*stop && r->asked && r->first)
         fprintf(stderr, "weft train: stopped by a signal after step %lld of %lld%s%s\n",
                 (long long)s.step + 1, (long long)t->iters,
@@ -192,6 +190,19 @@ static weft_status sample(rank *r)
     return st;
 }
 
+/* By rank 0. Only a signal leaves fewer than two steps. */
+static weft_status put_traces(const rank *r, const weft_trace *all)
+{
+    int first, enough = wf_train_recorded(all, &first) >= 2;
+
+    if (!enough)
+        wf_cmd_note("train", "one step was recorded, there is none to predict it from%s",
+                    r->t->trace_dir ? ": measured.json alone" : "");
+    else if (r->t->compare)
+        WF_TRY(wf_train_compare(r->e, all));
+    return r->t->trace_dir ? wf_train_write_traces(r->t, r->e, all) : WEFT_OK;
+}
+
 static weft_status show_traces(rank *r)
 {
     weft_trace all;
@@ -199,13 +210,7 @@ static weft_status show_traces(rank *r)
 
     if (!r->t->cfg.trace) return WEFT_OK;
     WF_TRY(weft_engine_gather_trace(r->e, &all));
-    if (r->first && r->cut_short && wf_train_recorded(r->t, &all) < 2) {
-        wf_cmd_note("train", "stopped before two steps were recorded: no timelines");
-    } else if (r->first) {
-        if (r->t->compare) st = wf_train_compare(r->t, r->e, &all);
-        if (st == WEFT_OK && r->t->trace_dir)
-            st = wf_train_write_traces(r->t, r->e, &all);
-    }
+    if (r->first) st = put_traces(r, &all);
     weft_trace_clear(&all);
     return st;
 }
@@ -224,7 +229,9 @@ static weft_status run(rank *r)
     WF_TRY(run_steps(r));
     WF_TRY(show_traces(r));
     if (r->t->compare) WF_TRY(wf_train_compare_machine(r->t, r->e, r->comm, r->world));
-    return sample(r);
+    WF_TRY(sample(r));
+    if (r->asked && (r->first || r->t->world_given)) r->t->stopped = 1;
+    return WEFT_OK;
 }
 
 weft_status wf_train_rank(weft_comm *comm, void *train)

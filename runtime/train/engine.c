@@ -98,6 +98,7 @@ static weft_status make_exec(weft_engine *e)
     if (e->cfg.op_s) x.op_s = e->cfg.op_s + per_rank * e->coord[WEFT_PP];
     weft_trace_init(&e->trace, weft_comm_size(e->comm), "s", l->schedule);
     e->trace.measured = 1;
+    if (e->cfg.trace_last > 0) WF_TRY(WF_ALLOC(2 * e->cfg.trace_last, &e->began));
     return weft_exec_create(&x, &e->exec);
 }
 
@@ -165,6 +166,7 @@ void weft_engine_destroy(weft_engine *e)
     wf_free(e->state);
     wf_free(e->bucket);
     wf_free(e->micro_scale);
+    wf_free(e->began);
     wf_free(e);
 }
 

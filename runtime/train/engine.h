@@ -48,7 +48,8 @@ struct weft_engine {
     wf_bucket *bucket;
     int64_t step, consumed;
     weft_trace trace;
-    double t0; /* when the trace began */
+    double t0;     /* when the trace began */
+    double *began; /* [2 * trace_last] when step i did, at i modulo that, or NULL */
 };
 
 /* replica.c: the groups that sum gradients, and which copy of a tensor counts */
@@ -94,6 +95,8 @@ void wf_batch_read(void *batch, int64_t micro, int32_t *tokens, int32_t *targets
 
 weft_status wf_sum(weft_engine *e, weft_group *g, weft_purpose why, double *x,
                    int n) WEFT_MUST_CHECK;
+/* A step that is recorded begins: what is too old leaves the trace. */
+void wf_trace_begin(weft_engine *e, double start_s);
 /* Entry of the measured trace with a label. */
 weft_status wf_mark(weft_engine *e, weft_lane lane, const char *label, double start_s,
                     int64_t bytes) WEFT_MUST_CHECK;

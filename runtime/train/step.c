@@ -101,7 +101,7 @@ weft_status weft_engine_step(weft_engine *e, weft_step_result *r)
         weft_chunk_zero_grads(&e->chunk[i]);
     double start = weft_now_s();
     weft_exec_set_trace(e->exec, recording(e));
-    if (e->step == e->cfg.trace_from) e->t0 = start;
+    if (recording(e)) wf_trace_begin(e, start);
     WF_TRY(weft_exec_train(e->exec, &x, &done));
     weft_comm_note(e->comm, e->step, "gradients");
     WF_TRY(reduce_grads(e, &out.grad_norm));

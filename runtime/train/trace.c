@@ -11,6 +11,36 @@ const weft_trace *weft_engine_trace(const weft_engine *e)
     return e->cfg.trace ? &e->trace : NULL;
 }
 
+/* ---- the last steps only ------------------------------------------------------------ */
+
+/* Entries stand in the order of their steps. */
+static void forget_before(weft_engine *e, int64_t step)
+{
+    weft_trace *t = &e->trace;
+    int64_t n = 0;
+
+    while (n < t->n && t->entry[n].step < step)
+        n++;
+    if (!n) return;
+    t->n -= n;
+    memmove(t->entry, t->entry + n, (size_t)t->n * sizeof *t->entry);
+    e->t0 = e->began[step % (2 * e->cfg.trace_last)];
+}
+
+/* Every trace_last steps the trace is cut to that many, so it holds at most twice as
+ * many. */
+void wf_trace_begin(weft_engine *e, double start_s)
+{
+    int64_t last = e->cfg.trace_last, n = e->step - e->cfg.trace_from;
+
+    if (n == 0) e->t0 = start_s;
+    if (last <= 0) return;
+    e->began[e->step % (2 * last)] = start_s;
+    if (n % last == 0) forget_before(e, e->step - last);
+}
+
+/* ---- all ranks in one --------------------------------------------------------------- */
+
 /* Labels are fixed strings; across processes they travel as numbers. */
 static const char *const labels[] = {"",         "wait",      "dp bucket", "dp wait",
                                      "tied sum", "grad norm", "optimizer"};
@@ -120,6 +150,7 @@ weft_status weft_engine_gather_trace(weft_engine *e, weft_trace *out)
 
     weft_trace_init(&all, weft_comm_size(e->comm), "s", e->schedule.kind);
     all.measured = 1;
+    if (e->cfg.trace_last > 0) forget_before(e, e->step - e->cfg.trace_last);
     weft_status st = pack(e, &mine);
     if (st == WEFT_OK) st = WF_ALLOC(weft_comm_size(e->comm), &origin);
     if (st == WEFT_OK) st = origins(e, origin);

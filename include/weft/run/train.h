@@ -46,6 +46,7 @@ typedef struct weft_train_config {
     const double *op_s; /**< injected op times [pp][vpp][WEFT_OP_N_COMPUTE]    */
     int trace;          /**< record steps ...                                  */
     int64_t trace_from; /**< ... from this one on                              */
+    int64_t trace_last; /**< of them only the last ones that ran; 0: all       */
 } weft_train_config;
 
 /** What a layout alone does not tell: an asynchronous schedule (pipedream) has no norm to
