@@ -15,7 +15,8 @@ typedef struct wf_price_key {
 /* Prices of layers that the layouts of a search share; zeroed is empty. Of one model. */
 enum { WF_PRICES = 4096 };
 typedef struct wf_prices {
-    wf_split split; /* read last */
+    wf_split split;                 /* read last        */
+    const weft_schedule_kind *kind; /* asked for last   */
     struct {
         int filled;
         wf_price_key key;

@@ -103,6 +103,14 @@ static void lay_out(wf_line *x, wf_split *split)
     }
 }
 
+static const weft_schedule_kind *kind_of(const weft_layout *l, wf_prices *cache)
+{
+    if (!cache) return weft_schedule_kind_find(l->schedule);
+    if (!cache->kind || strcmp(cache->kind->name, l->schedule))
+        cache->kind = weft_schedule_kind_find(l->schedule);
+    return cache->kind;
+}
+
 weft_status wf_line_make(const weft_cost_model *q, const weft_layout *l,
                          wf_prices *cache, const int64_t *stride, wf_line *x)
 {
@@ -110,7 +118,7 @@ weft_status wf_line_make(const weft_cost_model *q, const weft_layout *l,
     for (int axis = 0; stride && axis < WEFT_N_AXES; axis++)
         x->p.stride[axis] = stride[axis];
     WF_TRY(weft_layout_shape(l, &x->shape));
-    x->kind = weft_schedule_kind_find(l->schedule);
+    x->kind = kind_of(l, cache);
     x->splits = strstr(l->schedule, "zb") || l->schedule[0] == 'v' ||
                 !strncmp(l->schedule, "dual", 4) || !strcmp(l->schedule, "optimal");
     x->p.stages = weft_schedule_stages(&x->shape);

@@ -343,32 +343,46 @@ static int add_zeros(const wf_space *s, const weft_layout *node, wf_variant at,
     return n;
 }
 
-int wf_space_variants(const wf_space *s, const weft_layout *node,
-                      wf_variant v[WF_MOST_VARIANTS])
-{
-    int n = 0;
-
-    for (int sp = 0; sp < 2; sp++)
-        for (int c = 0; c < 3; c++) {
-            weft_layout l = *node;
-            wf_variant at = {.sp = sp, .cp_comm = cp_comms[c]};
-            if (wf_is_fixed(s, WEFT_DIM_SP) ? s->o->given.sp != sp : sp && l.tp == 1)
-                continue;
-            if (wf_is_fixed(s, WEFT_DIM_CP_COMM)
-                    ? strcmp(s->o->given.cp_comm, cp_comms[c])
-                    : l.cp == 1 && c > 0)
-                continue;
-            l.sp = sp;
-            snprintf(l.cp_comm, sizeof l.cp_comm, "%s", cp_comms[c]);
-            if (wf_rules_hold(&l, &s->q->arch, -1)) n += add_zeros(s, node, at, v + n);
-        }
-    return n;
-}
-
 /* The words are short and known to fit; a search does this a million times. */
 static void put_word(char *to, const char *word)
 {
     memcpy(to, word, strlen(word) + 1);
+}
+
+/* Sequence parallelism and the algorithm of cp meet rules that look at degrees alone: what
+ * they say of one node goes for all nodes of the degrees. */
+static void ask_rules(wf_space *s, const weft_layout *node)
+{
+    wf_degrees d = {node->tp, node->cp, node->pp, node->dp, node->ep};
+
+    if (!memcmp(&d, &s->asked, sizeof d)) return;
+    for (int sp = 0; sp < 2; sp++)
+        for (int c = 0; c < 3; c++) {
+            weft_layout l = *node;
+            l.sp = sp;
+            put_word(l.cp_comm, cp_comms[c]);
+            s->legal[sp][c] = (unsigned char)wf_rules_hold(&l, &s->q->arch, -1);
+        }
+    s->asked = d;
+}
+
+int wf_space_variants(wf_space *s, const weft_layout *node,
+                      wf_variant v[WF_MOST_VARIANTS])
+{
+    int n = 0, sp_fixed = wf_is_fixed(s, WEFT_DIM_SP);
+    int cp_fixed = wf_is_fixed(s, WEFT_DIM_CP_COMM);
+
+    ask_rules(s, node);
+    for (int sp = 0; sp < 2; sp++)
+        for (int c = 0; c < 3; c++) {
+            wf_variant at = {.sp = sp, .cp_comm = cp_comms[c]};
+            if (sp_fixed ? s->o->given.sp != sp : sp && node->tp == 1) continue;
+            if (cp_fixed ? strcmp(s->o->given.cp_comm, cp_comms[c])
+                         : node->cp == 1 && c > 0)
+                continue;
+            if (s->legal[sp][c]) n += add_zeros(s, node, at, v + n);
+        }
+    return n;
 }
 
 void wf_variant_apply(const wf_variant *v, weft_layout *l)

@@ -15,6 +15,10 @@ typedef struct wf_space {
     const weft_cost_model *q;
     const weft_plan_options *o;
     int64_t rejected[WEFT_PLAN_MAX_RULES]; /* by rule index, WF_RULE_MEMORY, _TOOL */
+
+    /* which [sp][cp_comm] the rules allow with the degrees asked for last */
+    wf_degrees asked;
+    unsigned char legal[2][3];
 } wf_space;
 
 int wf_is_fixed(const wf_space *s, weft_dim dim);
@@ -40,7 +44,7 @@ typedef struct wf_variant {
 } wf_variant;
 enum { WF_MOST_VARIANTS = 96 };
 /* Legal ones, by sp and cp_comm; within those zero ascending, then recompute. */
-int wf_space_variants(const wf_space *s, const weft_layout *node,
+int wf_space_variants(wf_space *s, const weft_layout *node,
                       wf_variant v[WF_MOST_VARIANTS]);
 void wf_variant_apply(const wf_variant *v, weft_layout *l);
 
