@@ -54,6 +54,12 @@ static double both_passes(const wf_layer_cost *x)
     return x->f.total + (split < x->b.total ? split : x->b.total);
 }
 
+/* Of a micro-batch that nothing else delays: F and the input gradients. */
+static double way_through(const wf_layer_cost *x)
+{
+    return x->f.total + (x->i.total < x->b.total ? x->i.total : x->b.total);
+}
+
 weft_status wf_cost_least_s(const weft_cost_model *q, const weft_layout *l,
                             wf_prices *cache, const int64_t *stride, double *out)
 {
@@ -68,6 +74,10 @@ weft_status wf_cost_least_s(const weft_cost_model *q, const weft_layout *l,
     double s = ((double)a->layers - moe) * both_passes(&x->layer[0]) +
                moe * both_passes(&x->layer[1]) + x->embed_f.total + x->embed_b.total +
                x->head_f.total + x->head_i.total + x->head_w.total;
-    *out = (double)p.m * s / l->pp;
+    double through = ((double)a->layers - moe) * way_through(&x->layer[0]) +
+                     moe * way_through(&x->layer[1]) + x->embed_f.total +
+                     x->head_f.total + x->head_i.total;
+    double mean = (double)p.m * s / l->pp;
+    *out = mean > through ? mean : through;
     return WEFT_OK;
 }

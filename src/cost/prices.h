@@ -37,7 +37,8 @@ weft_status wf_cost_evaluate(const weft_cost_model *q, const weft_layout *l,
                              wf_prices *cache, const int64_t *stride,
                              weft_cost *out) WEFT_MUST_CHECK;
 /* A step is never shorter, whatever the schedule, the split of the layers, ZeRO and recompute:
- * the mean work of a pipeline rank, which the busiest has at least. */
+ * the mean work of a pipeline rank, which the busiest has at least, and the way of one
+ * micro-batch through all layers and back. */
 weft_status wf_cost_least_s(const weft_cost_model *q, const weft_layout *l,
                             wf_prices *cache, const int64_t *stride,
                             double *out) WEFT_MUST_CHECK;
