@@ -82,21 +82,21 @@ static void memory(const weft_cost_model *q, const weft_layout *l,
 
 /* ---- time -------------------------------------------------------------------------- */
 
-/* Makespan of m micro-batches whose passes take f and b on a full stage. */
+/* Makespan of m micro-batches that take f, and i and w backward, on a full stage. */
 static weft_status makespan(const weft_layout *l, const weft_schedule *shape, double f,
-                            double b, double *out)
+                            double i, double w, double *out)
 {
     weft_schedule_options opt = {.group = l->group};
     weft_schedule s;
     weft_eval e;
     double *dur;
 
-    *out = weft_schedule_closed_makespan(shape, f, b);
+    *out = weft_schedule_closed_makespan_split(shape, f, i, w);
     if (!isnan(*out)) return WEFT_OK;
     WF_TRY(weft_schedule_make(l->schedule, l->pp, shape->m, l->vpp, &opt, &s));
     weft_status st = WF_ALLOC((int64_t)s.p * s.v * WEFT_OP_N_COMPUTE, &dur);
     if (st == WEFT_OK) {
-        weft_costs_uniform(&s, f, b, 0, 0, 0, dur);
+        weft_costs_uniform(&s, f, i + w, i, w, 0, dur);
         st = weft_schedule_eval(&s, &(weft_costs){.dur = dur}, NULL, NULL, &e);
         wf_free(dur);
     }
@@ -194,8 +194,8 @@ static weft_status times(const weft_cost_model *q, const weft_layout *l,
     e->compute_s = 6 * params * tokens / ((double)l->tp * l->pp * l->cp) / f;
     e->tp_s = slow_tp(q, l, e);
     double half = e->tp_s / 2; /* as many bytes forward as backward */
-    WF_TRY(makespan(l, shape, e->compute_s / 3 + half,
-                    e->compute_s * (2 + again) / 3 + half, &whole));
+    double third = e->compute_s / 3;
+    WF_TRY(makespan(l, shape, third + half, third * (1 + again) + half, third, &whole));
     double busy = (double)e->n_micro * (e->compute_s * (1 + again / 3) + e->tp_s);
     e->bubble = over(whole - busy, whole);
     e->step_s = whole + exposed(e);

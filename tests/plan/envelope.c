@@ -291,6 +291,26 @@ static void case_26_zero2_pays_for_every_micro_batch(void **state)
     assert_near(e.dp_bytes * (double)e.n_micro, 56e9, EXACT);
 }
 
+static void no_schedule_takes_less_than_its_work(void **state)
+{
+    weft_cost_model q = model_of(LESSON, 70e9, "h100:8x8", 400e12);
+    for (int k = 0; k < weft_schedule_kind_count(); k++)
+        for (int v = 1; v <= 4; v++)
+            for (int full = 0; full < 2; full++) {
+                weft_layout l = layout_of(
+                    8, 4, 2, 0, weft_schedule_kind_name(weft_schedule_kind_at(k)));
+                l.vpp = v;
+                if (full) snprintf(l.recompute, sizeof l.recompute, "full");
+                if (!strcmp(l.schedule, "optimal") || !strcmp(l.schedule, "zb-auto"))
+                    continue; /* found for given times, which takes long */
+                if (weft_layout_plan_check(&l, &q.arch)) continue;
+                weft_envelope e = envelope_of(&q, &l);
+                if (!(e.bubble > -1e-12 && e.bubble < 0.35))
+                    fail_msg("%s v %d: bubble %g", l.schedule, v, e.bubble);
+                assert_true(e.step_s > 0.9999 * (double)e.n_micro * e.compute_s);
+            }
+}
+
 static void without_a_rate_there_is_no_envelope(void **state)
 {
     weft_cost_model q = model_of(LESSON, 70e9, "h100:8x8", 0);
@@ -329,6 +349,7 @@ int main(void)
         cmocka_unit_test(case_19_uneven_stages_fill_the_stage_that_they_fill),
         cmocka_unit_test(case_12_larger_micro_batches_raise_the_bubble),
         cmocka_unit_test(case_26_zero2_pays_for_every_micro_batch),
+        cmocka_unit_test(no_schedule_takes_less_than_its_work),
         cmocka_unit_test(without_a_rate_there_is_no_envelope),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
