@@ -97,6 +97,7 @@ static weft_status check_memory(const wf_train *t)
     double need = 0,
            have = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGE_SIZE);
     int world = weft_layout_world(&t->cfg.layout);
+    char fewer[40] = "";
 
     if (t->world_given) return WEFT_OK; /* the ranks may be on several machines */
     for (int r = 0; r < world; r++) {
@@ -105,12 +106,14 @@ static weft_status check_memory(const wf_train *t)
         need += (double)(b.params + b.grads + b.optimizer);
     }
     if (need <= have) return WEFT_OK;
-    return WF_FAIL(
-        WEFT_E_INVALID,
-        "%d ranks need %.1f GB for parameters, gradients and optimizer, this machine "
-        "has "
-        "%.1f GB: fewer replicas (--dp %d), a smaller model, or more machines (mpirun)",
-        world, need / 1e9, have / 1e9, t->cfg.layout.dp);
+    int fits = (int)(have / need * t->cfg.layout.dp);
+    if (fits > 0) snprintf(fewer, sizeof fewer, "at most --dp %d, ", fits);
+    return WF_FAIL(WEFT_E_INVALID,
+                   "%d rank%s need%s %.1f GB for parameters, gradients and optimizer, "
+                   "this machine "
+                   "has %.1f GB: %sa smaller model, or more machines (mpirun)",
+                   world, world == 1 ? "" : "s", world == 1 ? "s" : "", need / 1e9,
+                   have / 1e9, fewer);
 }
 
 static weft_status set_vocab(wf_train *t)

@@ -27,8 +27,8 @@ typedef struct wf_train {
     weft_train_config check; /* f64 config of --verify                         */
     weft_reference *ref;
     weft_log *log;
-    int stopped; /* a signal came before all that was asked for was done           */
-    double bigram;               /* entropy of the text, nats per token            */
+    int stopped;   /* a signal came before all that was asked for was done           */
+    double bigram; /* entropy of the text, nats per token            */
     wf_train_forecast *forecast; /* of --machine, or NULL              */
 } wf_train;
 

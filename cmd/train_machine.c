@@ -34,7 +34,7 @@ weft_status wf_train_plan(wf_train *t)
     WF_TRY(weft_cost_prepare(&t->cfg.arch, &m, &o, &q));
     WF_TRY(WF_ALLOC(1, &f));
     t->forecast = f;
-    f->threads = m.units;
+    f->threads = m.n_gemms ? m.units : 0; /* a preset's units are no threads */
     memcpy(f->name, m.name, sizeof f->name);
     WF_TRY(WF_ALLOC(l->pp, &f->memory));
     return weft_predict(&q, l, NULL, f->memory, &f->cost);
@@ -58,10 +58,10 @@ void wf_train_put_forecast(const wf_train *t)
            f->name, 1e3 * f->cost.step_time_s, 1e3 * p->compute, 1e3 * p->tp_comm,
            1e3 * p->pp_comm, 1e3 * p->dp_comm, 1e3 * p->bubble, 1e3 * p->optimizer,
            f->cost.tokens_per_s, f->cost.memory.total / 1e6);
-    if (f->threads != t->cfg.threads)
+    if (f->threads && f->threads != t->cfg.threads)
         wf_cmd_note("train",
-                    "machine %s was measured with %d threads a rank, this run has %d",
-                    f->name, f->threads, t->cfg.threads);
+                    "machine %s was measured with %d thread%s a rank, this run has %d",
+                    f->name, f->threads, f->threads == 1 ? "" : "s", t->cfg.threads);
 }
 
 /* The first step makes primitives and touches memory: it is not counted. */

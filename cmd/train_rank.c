@@ -14,7 +14,7 @@ typedef struct rank {
     weft_comm *comm;
     weft_group *world;
     weft_engine *e;
-    int first;     /* rank 0 */
+    int first;   /* rank 0 */
     int asked;   /* a signal came: no evaluation, no sample from here on */
     double peak; /* FLOP/s of all ranks at once: the most that was seen */
     int n_peaks; /* times it was measured */
@@ -196,7 +196,8 @@ static weft_status put_traces(const rank *r, const weft_trace *all)
     int first, enough = wf_train_recorded(all, &first) >= 2;
 
     if (!enough)
-        wf_cmd_note("train", "one step was recorded, there is none to predict it from%s",
+        wf_cmd_note("train",
+                    "one step was recorded, there is none to predict it from%s",
                     r->t->trace_dir ? ": measured.json alone" : "");
     else if (r->t->compare)
         WF_TRY(wf_train_compare(r->e, all));

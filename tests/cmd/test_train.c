@@ -45,6 +45,9 @@ static void a_dry_run_asks_nothing_of_this_machine(void **state)
     write_book();
     refuses(2, "this machine has",
             "train --comm loop --model gpt2-xl --dp 1024 --data book.txt");
+    refuses(2, "GB: a smaller model, or more machines",
+            "train --comm loop --model layers=1000,hidden=65536,heads=1,vocab=256 "
+            "--data book.txt");
 }
 
 #define PIPEDREAM                                                                      \
@@ -71,15 +74,25 @@ static void what_does_not_run_is_said_before_anything_is_made(void **state)
     done(&r);
 }
 
+/* A preset's units are no threads. */
+static void a_preset_was_not_measured_with_threads(void **state)
+{
+    result r = weft("train --comm loop --dry-run --threads 1 --machine h100:1x1");
+    assert_int_equal(r.rc, 0);
+    assert_non_null(strstr(r.out, "on machine h100: a step of "));
+    assert_string_equal(r.err, "");
+    done(&r);
+}
+
 static void the_json_of_a_proof_is_json(void **state)
 {
-    static const char *const one[] = {"--tp 2", "--pp 2 --exact", "--dp 2 --micro-batch 2"};
+    static const char *const one[] = {"--tp 2", "--pp 2 --exact",
+                                      "--dp 2 --micro-batch 2"};
     for (int i = 0; i < 3; i++) {
         json_t *j = weft_json("verify --comm loop --quiet --json %s", one[i]);
         const json_t *layout = json_object_get(j, "layout");
-        assert_true(number(layout, "tp") * number(layout, "pp") *
-                        number(layout, "dp") ==
-                    2);
+        assert_true(
+            number(layout, "tp") * number(layout, "pp") * number(layout, "dp") == 2);
         assert_true(json_is_true(json_object_get(j, "equal")));
         assert_true(json_array_size(json_object_get(j, "tensors")) > 10);
         json_decref(j);
@@ -302,6 +315,7 @@ static void a_signal_ends_a_run_after_a_whole_step(void **state)
 const struct CMUnitTest train_tests[] = {
     cmocka_unit_test(a_dry_run_asks_nothing_of_this_machine),
     cmocka_unit_test(what_does_not_run_is_said_before_anything_is_made),
+    cmocka_unit_test(a_preset_was_not_measured_with_threads),
     cmocka_unit_test(the_json_of_a_proof_is_json),
     cmocka_unit_test(what_would_be_written_is_tried_first),
     cmocka_unit_test(the_log_does_not_replace_the_data),
