@@ -135,15 +135,27 @@ static const char *action_name(const void *ctx, int i)
     return actions[i].name;
 }
 
+/* "list, show, measure", whatever this build has */
+static void action_names(char *out, size_t size)
+{
+    size_t n = 0;
+    for (int i = 0; i < N_ACTIONS && n < size; i++)
+        n +=
+            (size_t)snprintf(out + n, size - n, "%s%s", i ? ", " : "", actions[i].name);
+}
+
 int wf_cmd_machine(int argc, char **argv)
 {
     const char *word = argc > 1 ? argv[1] : "";
+    char names[64];
 
     if (!strcmp(word, "--help") || !strcmp(word, "-h")) return put_help();
     for (int i = 0; i < N_ACTIONS; i++)
         if (!strcmp(word, actions[i].name)) return actions[i].run(argc - 1, argv + 1);
+    action_names(names, sizeof names);
+    if (!*word) return wf_cmd_usage("machine", "an action is missing: %s", names);
     const char *near = wf_nearest(word, N_ACTIONS, action_name, NULL);
-    return wf_cmd_usage("machine", "\"%s\" is no action; list and show are%s%s%s", word,
-                        near ? ", did you mean " : "", near ? near : "",
+    return wf_cmd_usage("machine", "\"%.60s\" is no action; %s are%s%s%s", word, names,
+                        near ? "; did you mean " : "", near ? near : "",
                         near ? "?" : "");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weft machine measure: time this machine and write what it is as a machine file. */
-#define _POSIX_C_SOURCE 200809L
+#define _DEFAULT_SOURCE /* getloadavg */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -71,6 +71,19 @@ static weft_backend backend_of(const char *name)
     return WEFT_BACKEND_AUTO;
 }
 
+/* Times of a machine that does something else are too long. */
+static void warn_of_load(void)
+{
+    double load, cores = (double)sysconf(_SC_NPROCESSORS_ONLN);
+
+    if (getloadavg(&load, 1) < 1 || load <= cores / 2) return;
+    wf_cmd_note(
+        "machine measure",
+        "the load average is %.2f on %.0f core%s: something else runs here, and "
+        "what is measured beside it is too slow",
+        load, cores, cores == 1 ? "" : "s");
+}
+
 static weft_status prepare(measuring *x, int world)
 {
     WF_TRY(read_dtypes(x));
@@ -78,7 +91,10 @@ static weft_status prepare(measuring *x, int world)
     x->o.threads = x->threads > 0 ? x->threads : 1;
     x->o.backend = backend_of(x->backend);
     if (x->o.seconds == 0) x->o.seconds = x->o.quick ? 2 : 40;
-    return wf_job_speaks(&x->job) ? wf_out_file_open(x->path, &x->file) : WEFT_OK;
+    if (!wf_job_speaks(&x->job)) return WEFT_OK;
+    WF_TRY(wf_out_file_open(x->path, &x->file));
+    warn_of_load();
+    return WEFT_OK;
 }
 
 /* ---- what the file says of itself --------------------------------------------------- */

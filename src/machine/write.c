@@ -46,6 +46,13 @@ static void put_rates(const weft_machine *m, weft_writer *out)
                        weft_math_name((weft_math)i), m->flops_per_s[i] / 1e12);
 }
 
+/* A copy is read and written, so no message of copies is faster than memory: blocks of
+ * ranks that share it change hands. */
+static int hands_over(const weft_machine *m, const weft_tier *t, int c)
+{
+    return c == WEFT_COLL_P2P && t->measured[c].bytes_per_s > m->memory_bytes_per_s;
+}
+
 static void put_link(const weft_machine *m, int i, weft_writer *out)
 {
     const weft_tier *t = &m->tier[i];
@@ -53,7 +60,7 @@ static void put_link(const weft_machine *m, int i, weft_writer *out)
     if (i == m->n_tiers - 1 || !t->ranks)
         weft_print(out, "all ranks");
     else
-        weft_print(out, "%d ranks", t->ranks);
+        weft_print(out, "%d rank%s", t->ranks, t->ranks == 1 ? "" : "s");
     weft_print(
         out,
         ", %.6g GB/s a direction and rank, collectives reach %.3g of it, %.3g us "
@@ -62,9 +69,12 @@ static void put_link(const weft_machine *m, int i, weft_writer *out)
         t->switched ? "" : ", a wire for each pair");
     for (int c = 0; c < WEFT_N_COLLS; c++)
         if (t->measured[c].bytes_per_s > 0)
-            weft_print(out, "    %-22s measured %.6g GB/s, %.3g us\n",
+            weft_print(out, "    %-22s measured %.6g GB/s, %.3g us%s\n",
                        weft_collective_name((weft_collective)c),
-                       t->measured[c].bytes_per_s / 1e9, t->measured[c].alpha_s * 1e6);
+                       t->measured[c].bytes_per_s / 1e9, t->measured[c].alpha_s * 1e6,
+                       hands_over(m, t, c)
+                           ? ": hand-over (no copy), above the rate of memory"
+                           : "");
 }
 
 void weft_machine_write_text(const weft_machine *m, weft_writer *out)
@@ -79,8 +89,11 @@ void weft_machine_write_text(const weft_machine *m, weft_writer *out)
                m->memory_bytes / 1e9, m->memory_bytes / 1073741824.0,
                m->memory_bytes_per_s / 1e9);
     weft_print(out, "  %-24s %.6g GB\n", "reserve", m->reserve_bytes / 1e9);
-    weft_print(out, "  %-24s %d of %d x %d outputs\n", "units and their tiles",
-               m->units, m->tile_m, m->tile_n);
+    if (m->tile_m && m->tile_n)
+        weft_print(out, "  %-24s %d of %d x %d outputs\n", "units and their tiles",
+                   m->units, m->tile_m, m->tile_n);
+    else
+        weft_print(out, "  %-24s %d\n", "units", m->units);
     weft_print(out, "links\n");
     for (int i = 0; i < m->n_tiers; i++)
         put_link(m, i, out);

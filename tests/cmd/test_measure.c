@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weft machine measure, and train --machine, as users type them. */
+#define _DEFAULT_SOURCE /* getloadavg */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cmd/run.h"
 
@@ -41,6 +43,19 @@ static void show_takes_the_file(void **state)
     assert_int_equal(r.rc, 0);
     assert_non_null(strstr(r.out, "all-reduce"));
     assert_non_null(strstr(r.out, "p2p"));
+    done(&r);
+}
+
+/* Between loads that are clearly low and high, either is right: it changes meanwhile. */
+static void a_busy_machine_is_said_to_be(void **state)
+{
+    double load, cores = (double)sysconf(_SC_NPROCESSORS_ONLN);
+    if (getloadavg(&load, 1) < 1) skip();
+    result r = weft("machine measure --quick --seconds 0.1 --ranks 1 --dtype f32");
+    int said = strstr(r.err, "note: the load average is ") != NULL;
+    assert_int_equal(r.rc, 0);
+    if (load > 0.6 * cores) assert_true(said);
+    if (load < 0.4 * cores) assert_false(said);
     done(&r);
 }
 
@@ -120,6 +135,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_file_says_of_what_it_was_measured),
         cmocka_unit_test(show_takes_the_file),
+        cmocka_unit_test(a_busy_machine_is_said_to_be),
         cmocka_unit_test(without_a_file_it_is_json_on_the_standard_output),
         cmocka_unit_test(what_cannot_be_measured_is_refused_by_name),
         cmocka_unit_test(train_compares_time_and_memory_with_the_machine),
