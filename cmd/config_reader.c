@@ -6,6 +6,7 @@
 
 #include "arch/fields.h"
 #include "base/error.h"
+#include "cmd/bom.h"
 
 enum { TEXT = 96 };
 
@@ -313,8 +314,9 @@ weft_status wf_config_parse(const char *file, const char *text, size_t n,
                             weft_arch *out)
 {
     json_error_t e;
-    json_t *root = json_loadb(text, n, JSON_REJECT_DUPLICATES, &e);
 
+    WF_TRY(wf_refuse_bom(file, text, n));
+    json_t *root = json_loadb(text, n, JSON_REJECT_DUPLICATES, &e);
     if (!root) return bad_json(file, text, n, &e);
     weft_status st = read_object(file, root, out);
     json_decref(root);

@@ -65,10 +65,10 @@ static void put_text(const wf_doctor *d, weft_writer *out)
         weft_print(out, "%-7s %-14s %s\n", level_name(f->level), f->name, f->found);
         if (*f->fix) weft_print(out, "%22s > %s\n", "", f->fix);
     }
-    weft_print(out,
-               "\n%d ranks of %d thread%s here: %d would break, %d would be slow\n",
-               d->ranks, d->threads, d->threads == 1 ? "" : "s",
-               count(d, WF_LEVEL_BREAKS), count(d, WF_LEVEL_SLOW));
+    weft_print(
+        out, "\n%d rank%s of %d thread%s here: %d would break, %d would be slow\n",
+        d->ranks, d->ranks == 1 ? "" : "s", d->threads, d->threads == 1 ? "" : "s",
+        count(d, WF_LEVEL_BREAKS), count(d, WF_LEVEL_SLOW));
 }
 
 static void put_json(const wf_doctor *d, weft_writer *out)

@@ -72,17 +72,19 @@ static void check_load(wf_doctor *d, int allowed)
         wf_found(d, "cpu quota", WF_LEVEL_SLOW,
                  "the control group allows the time of %.3g CPUs, %d are visible",
                  quota, allowed);
-        wf_fix(d, "raise cpu.max (docker: --cpus), or use %d threads in all",
-               quota < 1 ? 1 : (int)quota);
+        wf_fix(d, "raise cpu.max (docker: --cpus), or use %d thread%s in all",
+               quota < 1 ? 1 : (int)quota, quota < 2 ? "" : "s");
     }
     if (under_launcher()) return; /* the mask is one rank's, not the job's */
     if (wanted <= allowed) {
-        wf_found(d, "load", WF_LEVEL_OK, "%d ranks x %d threads on %d CPUs", d->ranks,
-                 d->threads, allowed);
+        wf_found(d, "load", WF_LEVEL_OK, "%d rank%s x %d thread%s on %d CPU%s",
+                 d->ranks, d->ranks == 1 ? "" : "s", d->threads,
+                 d->threads == 1 ? "" : "s", allowed, allowed == 1 ? "" : "s");
         return;
     }
-    wf_found(d, "load", WF_LEVEL_SLOW, "%d ranks x %d threads = %d on %d CPUs",
-             d->ranks, d->threads, wanted, allowed);
+    wf_found(d, "load", WF_LEVEL_SLOW, "%d rank%s x %d thread%s = %d on %d CPU%s",
+             d->ranks, d->ranks == 1 ? "" : "s", d->threads, d->threads == 1 ? "" : "s",
+             wanted, allowed, allowed == 1 ? "" : "s");
     wf_fix(d, "fine for tests; under Open MPI add --oversubscribe --mca "
               "mpi_yield_when_idle 1 "
               "(9x latency without)");
@@ -101,10 +103,10 @@ static void check_topology(wf_doctor *d)
                  hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_PACKAGE),
                  hwloc_get_nbobjs_by_type(t, HWLOC_OBJ_NUMANODE), cores, units);
         if (units > cores)
-            wf_fix(
-                d,
-                "GEMM gains little from the second thread of a core: %d threads in all",
-                cores);
+            wf_fix(d,
+                   "GEMM gains little from the second thread of a core: %d thread%s in "
+                   "all",
+                   cores, cores == 1 ? "" : "s");
     }
     hwloc_topology_destroy(t);
 }
@@ -170,9 +172,10 @@ static void check_threads(wf_doctor *d)
     long n = omp ? strtol(omp, NULL, 10) : 0;
     if (n <= 1 || n * d->ranks <= wf_allowed_cpus()) return;
     wf_found(d, "threads", WF_LEVEL_NOTE,
-             "OMP_NUM_THREADS=%ld x %d ranks is more than %d CPUs; weft sets each "
+             "OMP_NUM_THREADS=%ld x %d rank%s is more than %d CPU%s; weft sets each "
              "rank's own count",
-             n, d->ranks, wf_allowed_cpus());
+             n, d->ranks, d->ranks == 1 ? "" : "s", wf_allowed_cpus(),
+             wf_allowed_cpus() == 1 ? "" : "s");
 }
 
 void wf_doctor_kernels(wf_doctor *d)

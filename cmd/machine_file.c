@@ -8,6 +8,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/num.h"
+#include "cmd/bom.h"
 #include "cmd/stdio_writer.h"
 
 enum { MOST_BYTES = 1 << 22, MOST_PATH = 4096, VALUE = 512 };
@@ -133,8 +134,9 @@ weft_status wf_machine_parse_file(const char *file, const char *text, size_t n,
 {
     json_error_t e;
     weft_machine m;
-    json_t *root = json_loadb(text, n, JSON_REJECT_DUPLICATES, &e);
 
+    WF_TRY(wf_refuse_bom(file, text, n));
+    json_t *root = json_loadb(text, n, JSON_REJECT_DUPLICATES, &e);
     if (!root)
         return WF_FAIL(WEFT_E_INVALID, "%s, line %d, column %d: %s", file, e.line,
                        e.column, e.text);

@@ -59,31 +59,39 @@ static const char *attention_name(const weft_arch *a)
 
 /* ---- text ------------------------------------------------------------------------ */
 
+static const char *s_of(int64_t n)
+{
+    return n == 1 ? "" : "s";
+}
+
 static void put_shape(const weft_arch *a, weft_writer *out)
 {
     static const char *const mlp[] = {"GELU", "ReLU", "SwiGLU", "GeGLU"};
     static const char *const norm[] = {"layer norm", "RMS norm"};
     static const char *const position[] = {"learned positions", "rotary positions",
                                            "ALiBi", "no positions"};
+    int64_t moe = a->experts ? weft_arch_moe_layers_before(a, a->layers) : 0;
 
     weft_print(out, "%s (%s)\n", a->name, a->family);
-    weft_print(out, "  %lld layers, hidden %lld, %s: %lld heads of %lld",
-               (long long)a->layers, (long long)a->hidden, attention_name(a),
-               (long long)a->heads, (long long)a->head_dim);
+    weft_print(out, "  %lld layer%s, hidden %lld, %s: %lld head%s of %lld",
+               (long long)a->layers, s_of(a->layers), (long long)a->hidden,
+               attention_name(a), (long long)a->heads, s_of(a->heads),
+               (long long)a->head_dim);
     if (a->kv_heads != a->heads)
         weft_print(out, ", %lld for k and v", (long long)a->kv_heads);
-    weft_print(out, "\n  %s of %lld, %s, %s", mlp[a->mlp], (long long)a->ffn,
-               norm[a->norm], position[a->position]);
+    weft_print(out, "\n  %s", mlp[a->mlp]);
+    if (moe < a->layers) weft_print(out, " of %lld", (long long)a->ffn);
+    weft_print(out, ", %s, %s", norm[a->norm], position[a->position]);
     if (a->window)
         weft_print(out, ", window %lld%s", (long long)a->window,
                    a->full_every ? " in part of the layers" : "");
     weft_print(out, "\n");
     if (a->experts)
         weft_print(
-            out, "  %lld MoE layers: %lld experts of %lld, %lld a token, %lld shared\n",
-            (long long)weft_arch_moe_layers_before(a, a->layers), (long long)a->experts,
-            (long long)a->expert_ffn, (long long)a->experts_per_token,
-            (long long)a->shared_experts);
+            out,
+            "  %lld MoE layer%s: %lld experts of %lld, %lld a token, %lld shared\n",
+            (long long)moe, s_of(moe), (long long)a->experts, (long long)a->expert_ffn,
+            (long long)a->experts_per_token, (long long)a->shared_experts);
     if (a->patch)
         weft_print(
             out,

@@ -6,6 +6,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "cmd/bom.h"
 #include "cmd/option_rows.h"
 #include "cmd/stdio_writer.h"
 
@@ -93,8 +94,10 @@ weft_status wf_config_read(const char *path, wf_arg_store *s)
     weft_status st = WEFT_OK;
 
     WF_TRY(wf_read_file(path, MOST_BYTES, &text, &n));
+    st = wf_refuse_bom(path, text, (size_t)n);
     json_t *root = json_loadb(text, (size_t)n, JSON_REJECT_DUPLICATES, &error);
     wf_free(text);
+    if (st != WEFT_OK) return st; /* no JSON: root is NULL */
     if (!root)
         return WF_FAIL(WEFT_E_INVALID, "%s:%d: %s", path, error.line, error.text);
     if (!json_is_object(root))

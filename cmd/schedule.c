@@ -146,11 +146,32 @@ static int run_file(wf_schedule_args *a, const wf_args *args)
     return run_made(a, &s, NAN, st);
 }
 
+/* What is written last would replace the rest, or stand in its middle. */
+static int outputs_clash(const wf_schedule_args *a)
+{
+    static const char *const flag[] = {"--svg", "--trace", "--csv"};
+    const char *path[] = {a->svg, a->trace, a->csv};
+
+    for (int i = 0; i < 3; i++) {
+        if (a->json && is_stdout(path[i]))
+            return wf_cmd_usage("schedule",
+                                "%s -: the standard output has the JSON of --json",
+                                flag[i]);
+        for (int k = 0; k < i; k++)
+            if (path[i] && path[k] && !strcmp(path[i], path[k]))
+                return wf_cmd_usage("schedule", "%s and %s are both written to %.200s",
+                                    flag[k], flag[i], path[i]);
+    }
+    return 0;
+}
+
 static int dispatch(wf_schedule_args *a, const wf_args *args)
 {
     weft_schedule s;
     const char *word = args->n ? args->word[0] : a->kind;
+    int clash = outputs_clash(a);
 
+    if (clash) return clash;
     if (!word)
         return wf_cmd_usage("schedule",
                             "a kind is missing; weft schedule list shows all, such as "

@@ -26,10 +26,14 @@ weft_writer wf_stderr_writer(void)
     return (weft_writer){to_stdio, stderr, 0};
 }
 
+static int told; /* that the standard output failed: once is enough */
+
 int wf_stdout_finish(const char *command, int exit_code)
 {
+    if (told) return 3;
     errno = 0; /* an earlier write may be what failed: its reason is gone */
     if (!fflush(stdout) && !ferror(stdout)) return exit_code;
+    told = 1;
     fprintf(stderr, "weft %s: the output could not be written%s%s\n", command,
             errno ? ": " : "", errno ? strerror(errno) : "");
     return 3;
@@ -98,6 +102,7 @@ weft_status wf_out_file_commit(wf_out_file *file)
     weft_status st = WEFT_OK;
     int bad = close_file(file) | file->out.failed;
 
+    told |= bad && file->f == stdout;
     if (bad)
         st = cannot("written", file->path);
     else if (file->temp && rename(file->temp, file->path))

@@ -10,7 +10,7 @@
 weft_writer wf_stdout_writer(void);
 weft_writer wf_stderr_writer(void);
 /* Flush the standard output; returns `exit_code`, or says that the output could not be
- * written and returns 3 (a full disk, a closed pipe). */
+ * written, unless that was said before, and returns 3 (a full disk, a closed pipe). */
 int wf_stdout_finish(const char *command, int exit_code);
 
 /* A file under its final name only after wf_out_file_commit(). "-" is the standard

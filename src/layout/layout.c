@@ -65,8 +65,9 @@ static weft_status does_not_divide(const weft_layout *l, int64_t given, int worl
         snprintf(total, sizeof total, " = %lld", (long long)given);
     if (below) snprintf(nearest, sizeof nearest, "%lld and ", (long long)below);
     return WF_FAIL(WEFT_E_INVALID,
-                   "%s%s does not divide the %d ranks; %s%lld ranks would do", degrees,
-                   total, world, nearest, (long long)(below + given));
+                   "%s%s does not divide the %d rank%s; %s%lld ranks would do", degrees,
+                   total, world, world == 1 ? "" : "s", nearest,
+                   (long long)(below + given));
 }
 
 /* Which degree takes what is left of the world. With dp free, tp and pp not given are 1. */

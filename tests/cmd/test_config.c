@@ -449,6 +449,16 @@ static void the_report_has_counts_parts_tensors_and_conventions(void **state)
     assert_true(sum == number(j, "params") && sum == 46702792704);
     assert_true(number(j, "active_params") == 12879925248);
     json_decref(j);
+    r = weft("model qwen3-30b-a3b"); /* no dense layer, so no width of one */
+    assert_non_null(strstr(r.out, "\n  SwiGLU, RMS norm"));
+    assert_null(strstr(r.out, "6144"));
+    done(&r);
+    r = weft("model deepseek-v3");
+    assert_non_null(strstr(r.out, "\n  SwiGLU of 18432, RMS norm"));
+    done(&r);
+    r = weft("model layers=1,hidden=8,heads=1,vocab=10,positions=4");
+    assert_non_null(strstr(r.out, "\n  1 layer, hidden 8, MHA: 1 head of 8"));
+    done(&r);
     r = weft("model list");
     assert_non_null(strstr(r.out, "deepseek-v3"));
     assert_non_null(strstr(r.out, "families: gpt2"));
@@ -459,6 +469,8 @@ static void what_cannot_be_read_ends_with_status_2(void **state)
 {
     write_text("cut.json", "{\"model_type\":\"llama\",\n\"hidden_size\":");
     refuses(2, "cut.json:2:", "model cut.json");
+    write_text("bom.json", "\xef\xbb\xbf{\"model_type\":\"llama\"}");
+    refuses(2, "bom.json begins with a byte order mark", "model bom.json");
     refuses(2, "no-such.json", "model no-such.json");
     refuses(2, "no/config.json", "model no/config.json");
     refuses(2, "MODEL is missing", "model");

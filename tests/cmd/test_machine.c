@@ -29,6 +29,30 @@ static void show_prints_facts_links_and_constants(void **state)
     done(&r);
 }
 
+/* No tile, no outputs of one; no message of copies is faster than memory. */
+static void show_says_what_units_and_messages_are(void **state)
+{
+    static const char file[] =
+        "{\"memory\":\"8GB\",\"memory_bandwidth\":\"50GB/s\",\"bf16\":\"1TFLOP/s\","
+        "\"ranks_per_node\":2,\"units\":3,\"tile_m\":%d,\"tile_n\":%d,\"tiers\":[{"
+        "\"name\":\"x\",\"bandwidth\":1e9,\"p2p_bandwidth\":\"%s\"}]}";
+    char text[400];
+
+    snprintf(text, sizeof text, file, 0, 0, "4564GB/s");
+    write_text("m.json", text);
+    result r = weft("machine show m.json");
+    assert_null(strstr(r.out, "outputs"));
+    assert_non_null(strstr(r.out, "  units                    3\n"));
+    assert_non_null(strstr(r.out, "hand-over (no copy), above the rate of memory\n"));
+    done(&r);
+    snprintf(text, sizeof text, file, 16, 32, "49GB/s");
+    write_text("m.json", text);
+    r = weft("machine show m.json");
+    assert_non_null(strstr(r.out, "3 of 16 x 32 outputs"));
+    assert_null(strstr(r.out, "hand-over"));
+    done(&r);
+}
+
 static void a_machine_file_reads_back_as_it_was_written(void **state)
 {
     for (int i = 0; i < weft_machine_preset_count(); i++) {
@@ -55,6 +79,7 @@ static void a_wrong_machine_file_names_what_is_wrong(void **state)
         const char *text, *words;
     } bad[] = {
         {"[]", "one JSON object"},
+        {"\xef\xbb\xbf{\"memory\":1}", "m.json begins with a byte order mark"},
         {"{\"memory\":", "line 1"},
         {"{\"memry\":1}", "did you mean memory?"},
         {"{\"memory\":null}", "memory: a number, a word"},
@@ -108,7 +133,9 @@ static void usage_is_told(void **state)
 {
     refuses(2, "nearest is h100", "machine show h10");
     refuses(2, "one MACHINE is needed", "machine show");
-    refuses(2, "is no action", "machine sho");
+    refuses(2, "\"sho\" is no action; list, show", "machine sho");
+    refuses(2, "did you mean show?", "machine sho");
+    refuses(2, "an action is missing: list, show", "machine");
     refuses(2, "one file of runs is needed", "score");
     refuses(2, "no-such.csv", "score no-such.csv");
 }
@@ -140,6 +167,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(list_has_every_preset),
         cmocka_unit_test(show_prints_facts_links_and_constants),
+        cmocka_unit_test(show_says_what_units_and_messages_are),
         cmocka_unit_test(a_machine_file_reads_back_as_it_was_written),
         cmocka_unit_test(a_wrong_machine_file_names_what_is_wrong),
         cmocka_unit_test(changes_follow_a_file_too),

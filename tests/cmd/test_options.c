@@ -155,6 +155,8 @@ static void bad_run_files_are_named_with_line_or_key(void **state)
     refuses(2, "bad.json: --tp: 'two'", "mesh --config bad.json");
     write_text("bad.json", "{\"tp\": 1, \"tp\": 2}");
     refuses(2, "bad.json:1:", "mesh --config bad.json");
+    write_text("bad.json", "\xef\xbb\xbf{\"tp\": 1}");
+    refuses(2, "bad.json begins with a byte order mark", "mesh --config bad.json");
     write_text("bad.json", "[1]");
     refuses(2, "one JSON object", "mesh --config bad.json");
     write_text("bad.json", "");
@@ -162,13 +164,21 @@ static void bad_run_files_are_named_with_line_or_key(void **state)
     refuses(2, "missing.json cannot be read", "mesh --config missing.json");
 }
 
-static void output_that_cannot_be_written_is_a_fault(void **state)
+static void output_that_cannot_be_written_is_a_fault_told_once(void **state)
 {
-    result r = weft("mesh --tp 4 >/dev/full; echo $? >rc; true");
-    char *rc = read_text("rc");
-    assert_string_equal(rc, "3\n");
-    free(rc);
-    done(&r);
+    static const char *const words[] = {"mesh --tp 4", "machine list",
+                                        "machine show h100", "machine --help",
+                                        "schedule 1f1b -p 2 -m 2 --svg -"};
+    for (int i = 0; i < 5; i++) {
+        result r = weft("%s 2>full.err >/dev/full; echo $? >rc; true", words[i]);
+        char *rc = read_text("rc"), *err = read_text("full.err");
+        assert_string_equal(rc, "3\n");
+        assert_non_null(strstr(err, "No space left on device"));
+        assert_ptr_equal(strchr(err, '\n'), err + strlen(err) - 1);
+        free(rc);
+        free(err);
+        done(&r);
+    }
 }
 
 const struct CMUnitTest option_tests[] = {
@@ -182,6 +192,6 @@ const struct CMUnitTest option_tests[] = {
     cmocka_unit_test(the_printed_configuration_reads_back_to_itself),
     cmocka_unit_test(options_that_were_not_given_are_not_in_it),
     cmocka_unit_test(bad_run_files_are_named_with_line_or_key),
-    cmocka_unit_test(output_that_cannot_be_written_is_a_fault),
+    cmocka_unit_test(output_that_cannot_be_written_is_a_fault_told_once),
 };
 const int n_option_tests = sizeof option_tests / sizeof *option_tests;

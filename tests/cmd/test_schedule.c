@@ -353,6 +353,19 @@ static void files_appear_whole_or_not_at_all(void **state)
     free(text);
 }
 
+static void two_outputs_do_not_share_a_place(void **state)
+{
+    static const char *const kind[] = {"1f1b", "compare 1f1b gpipe"};
+    refuses(2, "--svg and --trace are both written to x",
+            "schedule 1f1b -p 2 -m 2 --svg x --trace x");
+    refuses(2, "--trace and --csv are both written to -",
+            "schedule 1f1b -p 2 -m 2 --trace - --csv -");
+    for (int i = 0; i < 2; i++)
+        refuses(2, "--svg -: the standard output has the JSON of --json",
+                "schedule %s -p 2 -m 2 --svg - --json", kind[i]);
+    assert_null(read_text("x"));
+}
+
 static void the_timeline_is_drawn_with_and_without_unicode(void **state)
 {
     result r = weft("schedule 1f1b -p 2 -m 2");
@@ -380,6 +393,7 @@ const struct CMUnitTest schedule_tests[] = {
     cmocka_unit_test(zb_auto_is_made_for_the_times_and_the_memory_given),
     cmocka_unit_test(optimal_stands_beside_its_lower_bound),
     cmocka_unit_test(files_appear_whole_or_not_at_all),
+    cmocka_unit_test(two_outputs_do_not_share_a_place),
     cmocka_unit_test(the_timeline_is_drawn_with_and_without_unicode),
 };
 const int n_schedule_tests = sizeof schedule_tests / sizeof *schedule_tests;
