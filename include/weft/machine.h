@@ -123,7 +123,7 @@ WEFT_API WEFT_MUST_CHECK weft_status weft_machine_set(weft_machine *m,
 WEFT_API WEFT_MUST_CHECK weft_status weft_machine_set_tier(weft_machine *m, int tier,
                                                            const char *field,
                                                            const char *value);
-/** Ranges; tiers that nest; a peak for some arithmetic. */
+/** Ranges; tiers that nest; a peak for some arithmetic; memory and its bandwidth. */
 WEFT_API WEFT_MUST_CHECK weft_status weft_machine_check(const weft_machine *m);
 
 WEFT_API int weft_machine_preset_count(void);
