@@ -176,7 +176,7 @@ static weft_status search_all(wf_search *s, weft_plan *out)
             p[i].d = d[i];
             st = guess(s, &d[i], &p[i].step_s);
         }
-        qsort(p, (size_t)n, sizeof *p, most_promising);
+        if (n) qsort(p, (size_t)n, sizeof *p, most_promising);
         if (st == WEFT_OK) st = fill_table(s, p, n, out);
     }
     wf_free(p);

@@ -511,7 +511,8 @@ static weft_status find_simplest(find *f)
     }
     wf_free(rest.at);
     WF_TRY(st);
-    qsort(f->heap.at, (size_t)f->heap.n, sizeof *f->heap.at, simplest_first);
+    if (f->heap.n)
+        qsort(f->heap.at, (size_t)f->heap.n, sizeof *f->heap.at, simplest_first);
     for (int64_t i = 0; i < f->heap.n; i++) {
         const wf_point *p = &f->heap.at[i];
         int best = f->n_rows ? wf_winner(f->row, (int)f->n_rows, f->s->o->tie) : -1;
