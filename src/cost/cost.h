@@ -107,6 +107,7 @@ typedef struct wf_priced {
     weft_op_cost embed_f, embed_b;
     weft_op_cost head_f, head_i, head_w;
     double flops;            /* of a token, model FLOPs, causal */
+    double block_flops;      /* of a token in one block, forward, before TP */
     double act[2], act_w[2]; /* bytes a layer keeps, nothing recomputed */
     double act_full, act_selective[2];
     double transient[2];

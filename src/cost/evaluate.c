@@ -169,14 +169,14 @@ static void fill_ratios(wf_line *x, const gathered *g, weft_cost *out)
     double dp_link =
         tier[weft_machine_tier(m, p->stride[WEFT_DP], p->l->dp)].bytes_per_s;
 
-    out->ratio_tp = p->l->tp == 1
-                        ? 0
-                        : weft_cost_tp_ratio(&q->arch, WEFT_FORWARD, p->l->tp,
-                                             q->options.act_bytes, flops, tp_link);
-    out->ratio_pp = p->l->pp == 1
-                        ? 0
-                        : weft_cost_pp_ratio(&q->arch, p->l->tp, p->l->pp,
-                                             q->options.act_bytes, 1, flops, pp_link);
+    /* weft_cost_tp_ratio() and weft_cost_pp_ratio() with the block's FLOPs at hand */
+    double e = q->options.act_bytes, block = x->price->block_flops / p->l->tp / flops;
+    double all = weft_cost_tp_block_bytes(&q->arch, WEFT_FORWARD, 1, p->l->tp, e);
+    double boundary = weft_cost_pp_boundary_bytes(&q->arch, 1, p->l->tp, e, 1);
+    out->ratio_tp = p->l->tp == 1 ? 0 : all / tp_link / block;
+    out->ratio_pp = p->l->pp == 1 ? 0
+                                  : boundary / pp_link /
+                                        ((double)q->arch.layers / p->l->pp * block);
     double n = (double)p->l->dp, params = g->slowest.params;
     double tokens = (double)p->m * p->tokens;
     double passes = p->l->zero == 3               ? 3 * (double)p->m

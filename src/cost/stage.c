@@ -22,6 +22,7 @@ void wf_price(const wf_place *p, wf_priced *out)
     wf_ends_price(p, out);
     wf_activations_price(p, out);
     out->flops = flops_of_a_token(p);
+    out->block_flops = weft_cost_block_flops(&p->q->arch, WEFT_FORWARD, 1, 1);
 }
 
 /* With first, count and recompute set. */

@@ -460,13 +460,27 @@ static weft_status visit_ways(find *f, const weft_layout *node, const wf_variant
     return WEFT_OK;
 }
 
+static weft_status all_late(find *f, const weft_layout *node, const wf_variant *v,
+                            int n, int *late)
+{
+    *late = 1;
+    for (int i = 0; i < n && *late; i += same_way(v + i, n - i))
+        WF_TRY(is_late(f, node, v + i, late));
+    return WEFT_OK;
+}
+
 static weft_status visit_node(void *ctx, const weft_layout *node)
 {
     find *f = ctx;
     wf_variant v[WF_MOST_VARIANTS];
-    int n = wf_space_variants(&f->s->space, node, v), full;
+    int n = wf_space_variants(&f->s->space, node, v), late, full;
 
     if (n == 0) return WEFT_OK;
+    WF_TRY(all_late(f, node, v, n, &late));
+    if (late) {
+        count_late(f, n);
+        return WEFT_OK;
+    }
     WF_TRY(is_full(f, node, &v[n - 1], &full));
     if (!full) return visit_ways(f, node, v, n);
     count(f, n, 0);

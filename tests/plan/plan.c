@@ -311,6 +311,10 @@ static void shared_prices_change_nothing(void **state)
         assert_int_equal(wf_cost_evaluate(&q, &l, prices, NULL, &b), WEFT_OK);
         assert_true(a.step_time_s == b.step_time_s && a.bound_s == b.bound_s);
         assert_true(a.memory.total == b.memory.total);
+        double f = q.machine.flops_per_s[WEFT_MATH_BF16] * q.machine.gemm_efficiency;
+        double link = q.machine.tier[0].bytes_per_s;
+        double tp = weft_cost_tp_ratio(&q.arch, WEFT_FORWARD, l.tp, 2, f, link);
+        if (l.tp > 1) assert_true(fabs(a.ratio_tp / tp - 1) < 1e-12);
     }
     free(prices);
 }
