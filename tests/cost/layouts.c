@@ -69,7 +69,7 @@ static void parts_sum_to_the_step(void **state)
 static void compute_of_all_ranks_is_that_of_one(void **state)
 {
     const char *ideal = "h100:64x8,tile_m=0,align=0,gemm-half-k=0,op-overhead=0,"
-                        "memory-bandwidth=0";
+                        "memory-bandwidth=1e21";
     weft_cost_model q = given_model(GIVEN_GPT, ideal, NULL);
     weft_layout one = given_layout(&q.arch, "global_batch=8 vocab_multiple=1");
     weft_stage_cost whole, part;
@@ -88,8 +88,8 @@ static void compute_of_all_ranks_is_that_of_one(void **state)
             f += l.tp * part.f.compute;
             b += l.tp * part.b.compute;
         }
-        assert_true(fabs(f / whole.f.compute - 1) < 1e-9);
-        assert_true(fabs(b / whole.b.compute - 1) < 1e-9);
+        assert_true(fabs(f / whole.f.compute - 1) < 1e-6);
+        assert_true(fabs(b / whole.b.compute - 1) < 1e-6);
     }
 }
 
