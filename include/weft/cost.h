@@ -179,7 +179,8 @@ typedef struct weft_stage_cost {
 typedef struct weft_cost {
     int32_t fits; /**< memory.total <= machine.memory_bytes                       */
     int32_t exact_peak; /**< 1: in-flight counts from the kind's closed form; 0: it has
-                             none and all m were assumed, or what its kind is bound by  */
+                             none (of what waits for W no kind has) and all m were
+                             assumed, or what its kind is bound by                      */
     double
         step_time_s; /**< estimate of what simulation gives                          */
     double bound_s;  /**< never above what simulation gives: for pruning             */

@@ -139,6 +139,7 @@ typedef struct wf_rank {
     double params, experts;
     int64_t layers;
     double chunk_act, chunk_act_w, transient; /* largest of a chunk                 */
+    double least_act, least_act_w;            /* least of a chunk                   */
     double extra;                             /* embedding's mask, last norm        */
     int has_head, n_chunks;
     weft_op_cost all, again; /* parts: f + b, r                                     */

@@ -43,11 +43,14 @@ weft_status wf_cost_least_s(const weft_cost_model *q, const weft_layout *l,
                             wf_prices *cache, const int64_t *stride,
                             double *out) WEFT_MUST_CHECK;
 
-/* The fullest rank, from the counts of each [pp]. */
-weft_status wf_cost_fullest(const weft_cost_model *q, const weft_layout *l,
-                            wf_prices *cache, const int64_t *in_flight,
-                            const int64_t *in_flight_w,
-                            weft_memory *out) WEFT_MUST_CHECK;
+/* What the fullest rank holds at least and at most, whatever the order in which its chunks
+ * come: from the counts of each rank [pp], NULL: from the kind's closed form, and then *exact 0
+ * says that it has none. Equal where the chunks of a rank are alike and backwards are
+ * whole. */
+weft_status wf_cost_range(const weft_cost_model *q, const weft_layout *l,
+                          wf_prices *cache, const int64_t *in_flight,
+                          const int64_t *in_flight_w, weft_memory *least,
+                          weft_memory *most, int *exact) WEFT_MUST_CHECK;
 
 /* weft_cost_durations() and weft_cost_with_makespan() with a cache. */
 void wf_cost_durations(const weft_cost_model *q, const weft_layout *l, wf_prices *cache,

@@ -174,12 +174,18 @@ static void add_chunks(const wf_line *x, int sort, int n, wf_rank *r)
     r->layers += n * c->n_layers;
     r->chunk_act = fmax(r->chunk_act, c->act_bytes);
     r->chunk_act_w = fmax(r->chunk_act_w, c->act_w_bytes);
+    r->least_act = fmin(r->least_act, c->act_bytes);
+    r->least_act_w = fmin(r->least_act_w, c->act_w_bytes);
     r->transient = fmax(r->transient, c->transient_bytes);
 }
 
 void wf_line_rank(wf_line *x, int rank, wf_rank *out)
 {
-    wf_rank r = {.head_s = HUGE_VAL, .tail_s = HUGE_VAL, .n_chunks = x->shape.v};
+    wf_rank r = {.head_s = HUGE_VAL,
+                 .tail_s = HUGE_VAL,
+                 .least_act = HUGE_VAL,
+                 .least_act_w = HUGE_VAL,
+                 .n_chunks = x->shape.v};
     int n[WF_SORTS] = {0};
 
     for (int chunk = 0; chunk < x->shape.v; chunk++) {
@@ -203,7 +209,7 @@ void wf_line_rank(wf_line *x, int rank, wf_rank *out)
 int64_t wf_line_peak(const wf_line *x, int rank, int *exact)
 {
     int64_t n = x->kind->peak ? x->kind->peak(&x->shape, rank) : -1;
-    *exact = n >= 0;
+    *exact = n >= 0 && !x->splits; /* none has what waits for W */
     if (n >= 0) return n;
     /* as 1F1B, within which most kinds keep; simulation has the real count */
     n = (int64_t)x->shape.p * x->shape.v;
@@ -219,6 +225,19 @@ void wf_line_memory(wf_line *x, int rank, const wf_rank *r, weft_memory *out,
     out->stage = rank;
 }
 
+/* When most chunks are held, each holds at least what the smallest does; of those that only
+ * wait for W the same goes for what W needs. */
+static double least_held(const wf_rank *r, int64_t in_flight, int64_t in_flight_w)
+{
+    return fmax((double)in_flight * r->least_act, (double)in_flight_w * r->least_act_w);
+}
+
+static double most_held(const wf_rank *r, int64_t in_flight, int64_t in_flight_w)
+{
+    double only_w = in_flight_w > in_flight ? (double)(in_flight_w - in_flight) : 0;
+    return (double)in_flight * r->chunk_act + only_w * r->chunk_act_w;
+}
+
 /* Of a rank with these counts. */
 static void held(wf_line *x, int rank, int64_t in_flight, int64_t in_flight_w,
                  weft_memory *out)
@@ -231,9 +250,7 @@ static void held(wf_line *x, int rank, int64_t in_flight, int64_t in_flight_w,
         wf_line_memory(x, rank, &r, out, &exact);
         return;
     }
-    double act = (double)in_flight * r.chunk_act;
-    if (in_flight_w > in_flight)
-        act += (double)(in_flight_w - in_flight) * r.chunk_act_w;
+    double act = most_held(&r, in_flight, in_flight_w);
     wf_rank_memory(&x->p, &r, act, weft_schedule_weight_copies(&x->shape, rank), out);
     out->stage = rank;
 }
@@ -248,18 +265,30 @@ void weft_cost_memory(const weft_cost_model *q, const weft_layout *l, int rank,
         held(&x, rank, in_flight, in_flight_w, out);
 }
 
-weft_status wf_cost_fullest(const weft_cost_model *q, const weft_layout *l,
-                            wf_prices *cache, const int64_t *in_flight,
-                            const int64_t *in_flight_w, weft_memory *out)
+weft_status wf_cost_range(const weft_cost_model *q, const weft_layout *l,
+                          wf_prices *cache, const int64_t *in_flight,
+                          const int64_t *in_flight_w, weft_memory *least,
+                          weft_memory *most, int *exact)
 {
     wf_line x;
 
     WF_TRY(wf_line_make(q, l, cache, NULL, &x));
-    out->total = -1;
+    least->total = most->total = -1;
+    *exact = 1;
     for (int r = 0; r < l->pp; r++) {
-        weft_memory m = {0};
-        held(&x, r, in_flight[r], in_flight_w[r], &m);
-        if (m.total > out->total) *out = m;
+        int copies = weft_schedule_weight_copies(&x.shape, r), closed = 1;
+        int64_t n = in_flight ? in_flight[r] : wf_line_peak(&x, r, &closed);
+        int64_t w = in_flight_w ? in_flight_w[r] : n;
+        wf_rank rank;
+        weft_memory m;
+        *exact &= closed;
+        wf_line_rank(&x, r, &rank);
+        wf_rank_memory(&x.p, &rank, least_held(&rank, n, w), copies, &m);
+        m.stage = r;
+        if (m.total > least->total) *least = m;
+        wf_rank_memory(&x.p, &rank, most_held(&rank, n, w), copies, &m);
+        m.stage = r;
+        if (m.total > most->total) *most = m;
     }
     return WEFT_OK;
 }

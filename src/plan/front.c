@@ -57,7 +57,7 @@ static weft_status put(front *f, const weft_plan_row *r)
     return WEFT_OK;
 }
 
-static weft_status visit_order(front *f, const weft_layout *l)
+static weft_status visit_order(front *f, const weft_layout *l, double least_bytes)
 {
     weft_plan_row r;
 
@@ -68,9 +68,9 @@ static weft_status visit_order(front *f, const weft_layout *l)
         return WEFT_OK;
     WF_TRY(wf_value(&f->s->pool, f->s->q, l, NULL, &r.cost));
     WF_TRY(wf_search_tick(f->s));
-    if (is_beaten(f, r.cost.memory.total, r.cost.bound_s)) return WEFT_OK;
+    if (is_beaten(f, least_bytes, r.cost.bound_s)) return WEFT_OK;
     WF_TRY(wf_simulate_step(&f->s->pool, f->s->q, l, &r.cost));
-    return put(f, &r);
+    return r.cost.fits ? put(f, &r) : WEFT_OK;
 }
 
 static weft_status visit_node(void *ctx, const weft_layout *node)
@@ -81,16 +81,18 @@ static weft_status visit_node(void *ctx, const weft_layout *node)
 
     for (int i = 0; i < n; i++) {
         weft_layout l = *node;
+        weft_memory least;
         weft_cost c;
         wf_variant_apply(&v[i], &l);
         WF_TRY(
             wf_value(&f->s->pool, f->s->q, &l, f->s->regular ? wf_all_near : NULL, &c));
         WF_TRY(wf_search_tick(f->s));
         if (!c.fits) continue;
-        if (f->s->regular && is_beaten(f, c.memory.total, c.bound_s)) continue;
+        WF_TRY(wf_least_memory(&f->s->pool, f->s->q, &l, &least));
+        if (f->s->regular && is_beaten(f, least.total, c.bound_s)) continue;
         for (int k = 0; k < f->n_orders; k++) {
             memcpy(l.order, f->order[k], sizeof f->order[k]);
-            WF_TRY(visit_order(f, &l));
+            WF_TRY(visit_order(f, &l, least.total));
         }
     }
     return WEFT_OK;

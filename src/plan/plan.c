@@ -107,7 +107,7 @@ static weft_status guess(wf_search *s, const wf_degrees *d, double *out)
     }
     if (least.step_time_s == HUGE_VAL) return WEFT_OK;
     WF_TRY(wf_simulate_step(&s->pool, s->q, &best, &least));
-    *out = least.step_time_s;
+    if (least.fits) *out = least.step_time_s;
     return WEFT_OK;
 }
 
@@ -186,10 +186,14 @@ static weft_status search_all(wf_search *s, weft_plan *out)
 
 /* ---- the whole ------------------------------------------------------------------------ */
 
-static weft_status check_given(const weft_plan_options *o)
+static weft_status check_given(const weft_cost_model *q, const weft_plan_options *o)
 {
     if (o->top < 1)
         return WF_FAIL(WEFT_E_INVALID, "--top %d: at least one row", o->top);
+    if (q->options.exact_memory)
+        return WF_FAIL(WEFT_E_INVALID,
+                       "--exact-memory is of one layout, as weft train runs it: weft "
+                       "report takes it");
     if (!(o->tie >= 0 && o->tie < 1))
         return WF_FAIL(WEFT_E_INVALID, "--tie %g is outside 0 .. 1", o->tie);
     if (o->given.global_batch < 1)
@@ -200,7 +204,7 @@ static weft_status check_given(const weft_plan_options *o)
 
 static weft_status make(wf_search *s, weft_plan *out)
 {
-    WF_TRY(check_given(s->o));
+    WF_TRY(check_given(s->q, s->o));
     WF_TRY(search_all(s, out));
     if (s->o->front) WF_TRY(wf_search_front(s, &out->front, &out->n_front));
     out->counts = s->counts;

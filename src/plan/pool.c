@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/pool.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <weft/envelope.h>
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "predict/predict.h"
 
 /* ---- schedules ---------------------------------------------------------------------- */
 
-weft_status wf_pool_schedule(wf_pool *pool, const weft_layout *l,
-                             const weft_schedule **out)
+/* The schedule of a layout for m micro-batches; valid until the next call. */
+static weft_status get_schedule(wf_pool *pool, const weft_layout *l, int m,
+                                const weft_schedule **out)
 {
-    int m = (int)weft_layout_n_micro(l);
     weft_schedule_options opt = {.group = l->group};
     wf_pooled *oldest = pool->entry;
 
@@ -41,8 +43,8 @@ weft_status wf_pool_schedule(wf_pool *pool, const weft_layout *l,
     return WEFT_OK;
 }
 
-/* The counts have settled after 4 p micro-batches (tests/plan/pool.c walks every kind that
- * has no closed form). */
+/* What is held has settled after 4 p micro-batches (tests/plan/plan.c compares with whole
+ * schedules). */
 static int settled(const weft_layout *l)
 {
     int64_t m = weft_layout_n_micro(l), enough = 4 * (int64_t)l->pp;
@@ -120,20 +122,64 @@ static weft_status envelope(const weft_cost_model *q, const weft_layout *l,
     return WEFT_OK;
 }
 
+/* Between which bounds its memory lies: from closed forms where there are some. */
+static weft_status range(wf_pool *pool, const weft_cost_model *q, const weft_layout *l,
+                         weft_memory *least, weft_memory *most)
+{
+    const wf_peaks *peaks;
+    int closed;
+
+    WF_TRY(wf_cost_range(q, l, &pool->prices, NULL, NULL, least, most, &closed));
+    if (closed) return WEFT_OK;
+    WF_TRY(wf_pool_peaks(pool, l, &peaks));
+    return wf_cost_range(q, l, &pool->prices, peaks->until_b, peaks->until_w, least,
+                         most, &closed);
+}
+
 weft_status wf_value(wf_pool *pool, const weft_cost_model *q, const weft_layout *l,
                      const int64_t *stride, weft_cost *out)
 {
-    const wf_peaks *peaks;
+    return wf_value_until(pool, q, l, stride, HUGE_VAL, out);
+}
+
+weft_status wf_value_until(wf_pool *pool, const weft_cost_model *q,
+                           const weft_layout *l, const int64_t *stride, double most_s,
+                           weft_cost *out)
+{
+    double room = q->machine.memory_bytes;
+    const weft_schedule *s;
+    weft_memory least, most;
 
     if (q->options.achieved_flops_per_s > 0) return envelope(q, l, out);
     WF_TRY(wf_cost_evaluate(q, l, &pool->prices, stride, out));
-    if (out->exact_peak) return WEFT_OK;
-    WF_TRY(wf_pool_peaks(pool, l, &peaks));
-    WF_TRY(wf_cost_fullest(q, l, &pool->prices, peaks->until_b, peaks->until_w,
-                           &out->memory));
-    out->fits = out->memory.total <= q->machine.memory_bytes;
+    if (out->exact_peak && out->fits) return WEFT_OK;
+    if (out->bound_s > most_s) {
+        out->fits = 1;
+        return WEFT_OK;
+    }
     out->exact_peak = 1;
+    WF_TRY(range(pool, q, l, &least, &most));
+    out->memory = most.total <= room ? most : least;
+    out->fits = out->memory.total <= room;
+    if (!out->fits || most.total <= room) return WEFT_OK;
+    WF_TRY(get_schedule(pool, l, settled(l), &s));
+    WF_TRY(wf_predict_held(q, l, &pool->prices, s, NULL, &out->memory));
+    out->fits = out->memory.total <= room;
     return WEFT_OK;
+}
+
+weft_status wf_least_memory(wf_pool *pool, const weft_cost_model *q,
+                            const weft_layout *l, weft_memory *out)
+{
+    weft_memory most;
+    weft_cost c;
+
+    if (q->options.achieved_flops_per_s > 0) {
+        WF_TRY(envelope(q, l, &c));
+        *out = c.memory;
+        return WEFT_OK;
+    }
+    return range(pool, q, l, out, &most);
 }
 
 /* FNV-1a over words with two seeds and multipliers. */
@@ -196,12 +242,14 @@ weft_status wf_simulate_step(wf_pool *pool, const weft_cost_model *q,
     double whole;
 
     if (q->options.achieved_flops_per_s > 0) return WEFT_OK; /* exact as it is */
-    WF_TRY(wf_pool_schedule(pool, l, &s));
+    WF_TRY(get_schedule(pool, l, (int)weft_layout_n_micro(l), &s));
     WF_TRY(wf_grow(&pool->dur, &pool->cap, (int64_t)s->p * s->v * WEFT_OP_N_COMPUTE,
                    sizeof *pool->dur));
     wf_cost_durations(q, l, &pool->prices, s, pool->dur, tier, &costs);
     WF_TRY(makespan(pool, l, s, &costs, &whole));
     wf_cost_with_makespan(q, l, &pool->prices, whole, io);
+    WF_TRY(wf_predict_held(q, l, &pool->prices, s, NULL, &io->memory));
+    io->fits = io->memory.total <= q->machine.memory_bytes;
     return WEFT_OK;
 }
 

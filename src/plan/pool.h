@@ -41,19 +41,24 @@ typedef struct wf_pool {
     wf_peaks peaks[WF_POOL_PEAKS];
 } wf_pool;
 
-/* The schedule of a layout; valid until the next call. */
-weft_status wf_pool_schedule(wf_pool *pool, const weft_layout *l,
-                             const weft_schedule **out) WEFT_MUST_CHECK;
 /* Its counts, of kinds that have no closed form for them. */
 weft_status wf_pool_peaks(wf_pool *pool, const weft_layout *l,
                           const wf_peaks **out) WEFT_MUST_CHECK;
 void wf_pool_clear(wf_pool *pool);
 
-/* weft_cost_evaluate() with in-flight counts that are exact; stride as in
- * wf_cost_evaluate(). */
+/* weft_cost_evaluate() with `fits` as the schedule has it. Memory is what the fullest rank
+ * holds at most where that fits, and at least where not even that does; between the two the
+ * schedule is walked, and it is what that holds. stride as in wf_cost_evaluate(). */
 weft_status wf_value(wf_pool *pool, const weft_cost_model *q, const weft_layout *l,
                      const int64_t *stride, weft_cost *out) WEFT_MUST_CHECK;
-/* From what wf_value() gave to the simulated step. */
+/* The same, but where the bound is above most_s nothing is asked of memory: `fits` is 1. */
+weft_status wf_value_until(wf_pool *pool, const weft_cost_model *q,
+                           const weft_layout *l, const int64_t *stride, double most_s,
+                           weft_cost *out) WEFT_MUST_CHECK;
+/* What the fullest rank holds at least. */
+weft_status wf_least_memory(wf_pool *pool, const weft_cost_model *q,
+                            const weft_layout *l, weft_memory *out) WEFT_MUST_CHECK;
+/* From what wf_value() gave to the simulated step, and its memory. */
 weft_status wf_simulate_step(wf_pool *pool, const weft_cost_model *q,
                              const weft_layout *l, weft_cost *io) WEFT_MUST_CHECK;
 #endif

@@ -140,8 +140,13 @@ static weft_status simulate(find *f, const weft_layout *l)
     r.layout = *l;
     WF_TRY(wf_value(&f->s->pool, f->s->q, l, NULL, &r.cost));
     WF_TRY(wf_simulate_step(&f->s->pool, f->s->q, l, &r.cost));
-    f->s->counts.simulated++;
     f->s->counts.bounded--; /* it was counted there when it was found to fit */
+    if (!r.cost.fits) {     /* what it holds had not settled */
+        f->s->counts.feasible--;
+        f->s->space.rejected[WF_RULE_MEMORY]++;
+        return WEFT_OK;
+    }
+    f->s->counts.simulated++;
     if (r.cost.step_time_s < f->fastest) f->fastest = r.cost.step_time_s;
     if (r.cost.step_time_s > limit(f)) return WEFT_OK;
     WF_TRY(wf_grow(&f->row, &f->cap_rows, f->n_rows + 1, sizeof *f->row));
@@ -260,12 +265,13 @@ static weft_status look_ahead(find *f, const weft_layout *l, weft_cost c)
     if (!runs_with_tool(f, l)) return WEFT_OK;
     WF_TRY(wf_value(&f->s->pool, f->s->q, l, NULL, &c));
     WF_TRY(wf_simulate_step(&f->s->pool, f->s->q, l, &c));
-    if (c.step_time_s < f->fastest) f->fastest = c.step_time_s;
+    if (c.fits && c.step_time_s < f->fastest) f->fastest = c.step_time_s;
     return WEFT_OK;
 }
 
-/* Price a variant for all orders. *bytes: what it holds all the time or again and again;
- * with less recompute a rank never holds less than that. */
+/* Price a variant for all orders. One that is too slow counts as one that fits: so is what has
+ * more recompute or ZeRO. *bytes: of one that does not fit what it holds all the time or
+ * again and again; with less recompute a rank never holds less than that. */
 static weft_status visit_variant(find *f, const weft_layout *node, const wf_variant *v,
                                  int *fits, double *bytes)
 {
@@ -273,10 +279,11 @@ static weft_status visit_variant(find *f, const weft_layout *node, const wf_vari
     weft_cost c;
 
     wf_variant_apply(v, &p.l);
-    WF_TRY(wf_value(&f->s->pool, f->s->q, &p.l, near(f), &c));
+    double most_s = f->s->regular && !f->s->o->every ? limit(f) : HUGE_VAL;
+    WF_TRY(wf_value_until(&f->s->pool, f->s->q, &p.l, near(f), most_s, &c));
     WF_TRY(wf_search_tick(f->s));
     count(f, 1, *fits = c.fits);
-    *bytes = c.memory.total - c.memory.temporaries;
+    *bytes = c.fits ? 0 : c.memory.total - c.memory.temporaries;
     p.bound = f->s->regular ? c.bound_s : 0;
     if (!c.fits || p.bound > limit(f)) return WEFT_OK;
     WF_TRY(look_ahead(f, &p.l, c));
@@ -321,15 +328,13 @@ static weft_status floor_bytes(find *f, const weft_layout *node, const wf_varian
                                weft_memory *m, double *out)
 {
     weft_layout l = *node;
-    weft_cost c;
 
     wf_variant_apply(v, &l);
     l.zero = 3;
     l.replicate = 1;
     memcpy(l.recompute, "full", sizeof "full");
-    WF_TRY(wf_value(&f->s->pool, f->s->q, &l, near(f), &c));
+    WF_TRY(wf_least_memory(&f->s->pool, f->s->q, &l, m));
     WF_TRY(wf_search_tick(f->s));
-    *m = c.memory;
     *out = m->total - m->params - m->temporaries;
     return WEFT_OK;
 }

@@ -1,38 +1,63 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <math.h>
+#include <stddef.h>
 
+#include "base/error.h"
+#include "cost/rank.h"
 #include "predict/predict.h"
 
+enum { MOST_CHUNKS = 255 }; /* of a rank */
+
+typedef struct bytes {
+    double act, act_w; /* until B or I; of it until W */
+} bytes;
+
 /* Bytes of activations at the fullest instant of one rank. */
-static double fullest(const weft_cost_model *q, const weft_layout *l,
-                      const weft_schedule *s, int rank, const weft_stage_cost *chunk)
+static double fullest(const weft_schedule *s, int rank, const bytes *chunk)
 {
     double held = 0, most = 0;
 
     for (int64_t i = s->first[rank]; i < s->first[rank + 1]; i++) {
         const weft_op *o = &s->op[i];
-        const weft_stage_cost *c = &chunk[o->chunk];
-        if (o->kind == WEFT_OP_F) held += c->act_bytes;
+        const bytes *c = &chunk[o->chunk];
+        if (o->kind == WEFT_OP_F) held += c->act;
         most = fmax(most, held);
-        if (o->kind == WEFT_OP_B) held -= c->act_bytes;
-        if (o->kind == WEFT_OP_I) held -= c->act_bytes - c->act_w_bytes;
-        if (o->kind == WEFT_OP_W) held -= c->act_w_bytes;
+        if (o->kind == WEFT_OP_B) held -= c->act;
+        if (o->kind == WEFT_OP_I) held -= c->act - c->act_w;
+        if (o->kind == WEFT_OP_W) held -= c->act_w;
     }
     return most;
 }
 
-weft_status wf_predict_held(const weft_cost_model *q, const weft_layout *l,
-                            const weft_schedule *s, weft_memory *memory)
+static void hold(wf_line *x, const weft_schedule *s, int rank, weft_memory *out)
 {
-    weft_stage_cost chunk[255]; /* v is at most that */
+    bytes chunk[MOST_CHUNKS];
+    wf_rank r;
 
+    for (int c = 0; c < s->v; c++) {
+        const weft_stage_cost *cost =
+            wf_line_stage(x, weft_schedule_stage(s, rank, c), NULL);
+        chunk[c] = (bytes){cost->act_bytes, cost->act_w_bytes};
+    }
+    wf_line_rank(x, rank, &r);
+    wf_rank_memory(&x->p, &r, fullest(s, rank, chunk),
+                   weft_schedule_weight_copies(&x->shape, rank), out);
+    out->stage = rank;
+}
+
+weft_status wf_predict_held(const weft_cost_model *q, const weft_layout *l,
+                            wf_prices *prices, const weft_schedule *s,
+                            weft_memory *memory, weft_memory *out)
+{
+    wf_line x;
+
+    WF_TRY(wf_line_make(q, l, prices, NULL, &x));
+    out->total = -1;
     for (int r = 0; r < s->p; r++) {
-        for (int c = 0; c < s->v; c++)
-            weft_cost_stage(q, l, weft_schedule_stage(s, r, c), &chunk[c]);
-        double act = fullest(q, l, s, r, chunk);
-        weft_cost_memory(q, l, r, 0, 0, &memory[r]);
-        memory[r].activations += act;
-        memory[r].total += act;
+        weft_memory m;
+        hold(&x, s, r, &m);
+        if (m.total > out->total) *out = m;
+        if (memory) memory[r] = m;
     }
     return WEFT_OK;
 }

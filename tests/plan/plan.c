@@ -11,6 +11,7 @@
 /* after the four headers that it needs */
 #include <cmocka.h>
 #include <weft/plan.h>
+#include <weft/predict.h>
 
 #include "cost/prices.h"
 #include "layout/rule.h"
@@ -87,6 +88,21 @@ static void assert_same_rows(const weft_plan *a, const weft_plan *b)
     }
 }
 
+/* Every row says what a report of its layout says. */
+static void assert_as_reported(const weft_cost_model *q, const weft_plan_row *row,
+                               int n)
+{
+    for (int i = 0; i < n; i++) {
+        weft_cost c;
+        assert_int_equal(weft_predict(q, &row[i].layout, NULL, NULL, &c), WEFT_OK);
+        assert_true(fabs(row[i].cost.step_time_s / c.step_time_s - 1) < 1e-12);
+        assert_true(row[i].cost.memory.total == c.memory.total);
+        assert_true(row[i].cost.memory.activations == c.memory.activations);
+        assert_int_equal(row[i].cost.memory.stage, c.memory.stage);
+        assert_true(row[i].cost.fits && c.fits);
+    }
+}
+
 static int64_t too_large(const weft_plan *p)
 {
     for (int i = 0; i < p->n_rejected; i++)
@@ -111,6 +127,7 @@ static void the_pruned_search_finds_what_the_unpruned_one_finds(void **state)
         assert_int_equal(quick.counts.enumerated, all.counts.enumerated);
         assert_true(quick.counts.simulated <= all.counts.simulated);
         assert_true(too_large(&quick) <= too_large(&all)); /* none that would fit */
+        assert_as_reported(&q, all.row, all.n_rows);
         weft_plan_clear(&quick);
         weft_plan_clear(&all);
     }
@@ -132,6 +149,33 @@ static void only_what_does_not_fit_is_called_too_large(void **state)
         if (too_large(&all) > 100) assert_true(2 * too_large(&quick) > too_large(&all));
         weft_plan_clear(&quick);
         weft_plan_clear(&all);
+    }
+}
+
+/* 7 chunks of 1 to 3 layers: were each the largest it would be 78.5 GB. What fits by report
+ * fits by plan, and a byte less does not. */
+static void memory_of_unequal_chunks_is_that_of_the_schedule(void **state)
+{
+    weft_cost_model q = model_of("llama3-70b", "h100:8x8");
+    weft_plan_options o = options_of(256, 4096);
+    weft_cost c;
+
+    o.given.tp = o.given.pp = o.given.dp = 4;
+    o.given.vpp = 7;
+    o.given.micro_batch = 2;
+    o.given.zero = o.given.sp = 1;
+    snprintf(o.given.schedule, sizeof o.given.schedule, "interleaved");
+    snprintf(o.given.recompute, sizeof o.given.recompute, "selective");
+    snprintf(o.given.stage_layers, sizeof o.given.stage_layers, "2,3*25,2,1");
+    o.fixed = (1u << WEFT_N_DIMS) - 1;
+    assert_int_equal(weft_predict(&q, &o.given, NULL, NULL, &c), WEFT_OK);
+    assert_true(fabs(c.memory.total / 1e9 - 75.89) < 0.005);
+    for (int less = 0; less < 2; less++) {
+        q.machine.memory_bytes = c.memory.total - less;
+        weft_plan p = plan_of(&q, &o);
+        assert_int_equal(p.n_rows, !less);
+        assert_as_reported(&q, p.row, p.n_rows);
+        weft_plan_clear(&p);
     }
 }
 
@@ -195,7 +239,15 @@ static weft_status check_node(void *ctx, const weft_layout *node)
             x->layouts++;
             if (x->layouts % 7) continue;
             x->simulated++;
+            int fits = c.fits;
+            double room = x->q->machine.memory_bytes, said = c.memory.total;
+            weft_memory least_held;
+            assert_int_equal(wf_least_memory(x->pool, x->q, &l, &least_held), WEFT_OK);
             assert_int_equal(wf_simulate_step(x->pool, x->q, &l, &c), WEFT_OK);
+            assert_int_equal(fits, c.fits);
+            assert_true(least_held.total <= c.memory.total * (1 + 1e-12));
+            if (said > room) assert_true(said <= c.memory.total * (1 + 1e-12));
+            if (said <= room) assert_true(said >= c.memory.total * (1 - 1e-12));
             if (bound > c.step_time_s * (1 + 1e-9)) fail_layout(&l, &near, &c);
             assert_true(least <= c.step_time_s * (1 + 1e-9));
         }
@@ -431,6 +483,7 @@ static void the_front_has_no_layout_that_another_beats(void **state)
     o.tie = 0;
     weft_plan p = plan_of(&q, &o);
     assert_true(p.n_front >= 2);
+    assert_as_reported(&q, p.front, p.n_front);
     for (int i = 1; i < p.n_front; i++) {
         assert_true(p.front[i].cost.step_time_s > p.front[i - 1].cost.step_time_s);
         assert_true(p.front[i].cost.memory.total < p.front[i - 1].cost.memory.total);
@@ -510,6 +563,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_pruned_search_finds_what_the_unpruned_one_finds),
         cmocka_unit_test(only_what_does_not_fit_is_called_too_large),
+        cmocka_unit_test(memory_of_unequal_chunks_is_that_of_the_schedule),
         cmocka_unit_test(counts_add_up),
         cmocka_unit_test(bounds_are_never_above_the_simulation),
         cmocka_unit_test(more_zero_and_more_recompute_are_never_faster),
