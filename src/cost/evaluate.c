@@ -14,6 +14,7 @@ typedef struct gathered {
     double after;     /* of any rank: DP that is exposed, less what idles at its end  */
     double optimizer; /* of the slowest */
     double dp_total;
+    weft_memory least;
 } gathered;
 
 static double busy_s(const wf_line *x, const wf_rank *r)
@@ -68,6 +69,9 @@ static void gather_rank(wf_line *x, int rank, weft_cost *out, gathered *g)
     wf_line_memory(x, rank, &r, &memory, &exact);
     out->exact_peak &= exact;
     if (memory.total > out->memory.total) out->memory = memory;
+    if (exact && memory.total <= x->p.q->machine.memory_bytes) return; /* it fits */
+    wf_line_least(x, rank, &r, &memory);
+    if (memory.total > g->least.total) g->least = memory;
 }
 
 /* Tied embedding: both copies sum their gradients over the first and the last stage. */
@@ -198,7 +202,8 @@ static void gather_all(wf_line *x, weft_cost *out, gathered *g)
 }
 
 weft_status wf_cost_evaluate(const weft_cost_model *q, const weft_layout *l,
-                             wf_prices *cache, const int64_t *stride, weft_cost *out)
+                             wf_prices *cache, const int64_t *stride, weft_cost *out,
+                             weft_memory *least)
 {
     wf_line x;
     gathered g;
@@ -213,13 +218,14 @@ weft_status wf_cost_evaluate(const weft_cost_model *q, const weft_layout *l,
     fill_rates(&x, &g, out);
     fill_ratios(&x, &g, out);
     out->fits = out->memory.total <= q->machine.memory_bytes;
+    if (least) *least = g.least;
     return WEFT_OK;
 }
 
 weft_status weft_cost_evaluate(const weft_cost_model *q, const weft_layout *l,
                                weft_cost *out)
 {
-    return wf_cost_evaluate(q, l, NULL, NULL, out);
+    return wf_cost_evaluate(q, l, NULL, NULL, out, NULL);
 }
 
 void wf_cost_with_makespan(const weft_cost_model *q, const weft_layout *l,

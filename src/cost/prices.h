@@ -17,6 +17,11 @@ enum { WF_PRICES = 4096 };
 typedef struct wf_prices {
     wf_split split;                 /* read last        */
     const weft_schedule_kind *kind; /* asked for last   */
+    struct {                        /* the same, whole  */
+        char schedule[16];
+        int p, m, v, group;
+        weft_schedule shape;
+    } last;
     struct {
         int filled;
         wf_price_key key;
@@ -30,12 +35,14 @@ const wf_priced *wf_prices_get(wf_prices *cache, const wf_place *p);
 /* Everything next to each other: no order of the axes can do that for all of them. */
 extern const int64_t wf_all_near[WEFT_N_AXES];
 
-/* weft_cost_evaluate() with a cache; NULL: without. `stride`: [WEFT_N_AXES] in place of what
+/* weft_cost_evaluate() with a cache; NULL: without. least: as
+ * wf_cost_least_memory() where that does not fit, or NULL.
+ * `stride`: [WEFT_N_AXES] in place of what
  * the order says, NULL: that. Where links get no faster outwards the bound with some strides
  * is one for every order whose strides are no smaller. */
 weft_status wf_cost_evaluate(const weft_cost_model *q, const weft_layout *l,
-                             wf_prices *cache, const int64_t *stride,
-                             weft_cost *out) WEFT_MUST_CHECK;
+                             wf_prices *cache, const int64_t *stride, weft_cost *out,
+                             weft_memory *least) WEFT_MUST_CHECK;
 /* A step is never shorter, whatever the schedule, the split of the layers, ZeRO and recompute:
  * the mean work of a pipeline rank, which the busiest has at least, and the way of one
  * micro-batch through all layers and back. */
@@ -44,13 +51,16 @@ weft_status wf_cost_least_s(const weft_cost_model *q, const weft_layout *l,
                             double *out) WEFT_MUST_CHECK;
 
 /* What the fullest rank holds at least and at most, whatever the order in which its chunks
- * come: from the counts of each rank [pp], NULL: from the kind's closed form, and then *exact 0
- * says that it has none. Equal where the chunks of a rank are alike and backwards are
- * whole. */
+ * come, from the counts of each rank [pp]. */
 weft_status wf_cost_range(const weft_cost_model *q, const weft_layout *l,
                           wf_prices *cache, const int64_t *in_flight,
                           const int64_t *in_flight_w, weft_memory *least,
-                          weft_memory *most, int *exact) WEFT_MUST_CHECK;
+                          weft_memory *most) WEFT_MUST_CHECK;
+/* What it holds at least by the kind's closed form; without activations where it has none:
+ * *closed 0. */
+weft_status wf_cost_least_memory(const weft_cost_model *q, const weft_layout *l,
+                                 wf_prices *cache, weft_memory *out,
+                                 int *closed) WEFT_MUST_CHECK;
 
 /* weft_cost_durations() and weft_cost_with_makespan() with a cache. */
 void wf_cost_durations(const weft_cost_model *q, const weft_layout *l, wf_prices *cache,

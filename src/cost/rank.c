@@ -111,13 +111,33 @@ static const weft_schedule_kind *kind_of(const weft_layout *l, wf_prices *cache)
     return cache->kind;
 }
 
+/* Layouts that follow each other in a search mostly have one shape. */
+static weft_status shape_of(const weft_layout *l, wf_prices *cache, weft_schedule *out)
+{
+    int m = (int)weft_layout_n_micro(l);
+
+    if (!cache) return weft_layout_shape(l, out);
+    if (cache->last.p != l->pp || cache->last.m != m || cache->last.v != l->vpp ||
+        cache->last.group != l->group || strcmp(cache->last.schedule, l->schedule)) {
+        cache->last.p = 0;
+        WF_TRY(weft_layout_shape(l, &cache->last.shape));
+        memcpy(cache->last.schedule, l->schedule, sizeof cache->last.schedule);
+        cache->last.p = l->pp;
+        cache->last.m = m;
+        cache->last.v = l->vpp;
+        cache->last.group = l->group;
+    }
+    *out = cache->last.shape;
+    return WEFT_OK;
+}
+
 weft_status wf_line_make(const weft_cost_model *q, const weft_layout *l,
                          wf_prices *cache, const int64_t *stride, wf_line *x)
 {
     WF_TRY(wf_place_make(q, l, &x->p));
     for (int axis = 0; stride && axis < WEFT_N_AXES; axis++)
         x->p.stride[axis] = stride[axis];
-    WF_TRY(weft_layout_shape(l, &x->shape));
+    WF_TRY(shape_of(l, cache, &x->shape));
     x->kind = kind_of(l, cache);
     x->splits = strstr(l->schedule, "zb") || l->schedule[0] == 'v' ||
                 !strncmp(l->schedule, "dual", 4) || !strcmp(l->schedule, "optimal");
@@ -265,23 +285,29 @@ void weft_cost_memory(const weft_cost_model *q, const weft_layout *l, int rank,
         held(&x, rank, in_flight, in_flight_w, out);
 }
 
+void wf_line_least(wf_line *x, int rank, const wf_rank *r, weft_memory *out)
+{
+    int64_t n = x->kind->peak ? x->kind->peak(&x->shape, rank) : 0;
+
+    wf_rank_memory(&x->p, r, least_held(r, n > 0 ? n : 0, 0),
+                   weft_schedule_weight_copies(&x->shape, rank), out);
+    out->stage = rank;
+}
+
 weft_status wf_cost_range(const weft_cost_model *q, const weft_layout *l,
                           wf_prices *cache, const int64_t *in_flight,
                           const int64_t *in_flight_w, weft_memory *least,
-                          weft_memory *most, int *exact)
+                          weft_memory *most)
 {
     wf_line x;
 
     WF_TRY(wf_line_make(q, l, cache, NULL, &x));
     least->total = most->total = -1;
-    *exact = 1;
     for (int r = 0; r < l->pp; r++) {
-        int copies = weft_schedule_weight_copies(&x.shape, r), closed = 1;
-        int64_t n = in_flight ? in_flight[r] : wf_line_peak(&x, r, &closed);
-        int64_t w = in_flight_w ? in_flight_w[r] : n;
+        int copies = weft_schedule_weight_copies(&x.shape, r);
+        int64_t n = in_flight[r], w = in_flight_w[r];
         wf_rank rank;
         weft_memory m;
-        *exact &= closed;
         wf_line_rank(&x, r, &rank);
         wf_rank_memory(&x.p, &rank, least_held(&rank, n, w), copies, &m);
         m.stage = r;
@@ -289,6 +315,24 @@ weft_status wf_cost_range(const weft_cost_model *q, const weft_layout *l,
         wf_rank_memory(&x.p, &rank, most_held(&rank, n, w), copies, &m);
         m.stage = r;
         if (m.total > most->total) *most = m;
+    }
+    return WEFT_OK;
+}
+
+weft_status wf_cost_least_memory(const weft_cost_model *q, const weft_layout *l,
+                                 wf_prices *cache, weft_memory *out, int *closed)
+{
+    wf_line x;
+
+    WF_TRY(wf_line_make(q, l, cache, NULL, &x));
+    *closed = x.kind->peak && x.kind->peak(&x.shape, 0) >= 0;
+    out->total = -1;
+    for (int r = 0; r < l->pp; r++) {
+        wf_rank rank;
+        weft_memory m;
+        wf_line_rank(&x, r, &rank);
+        wf_line_least(&x, r, &rank, &m);
+        if (m.total > out->total) *out = m;
     }
     return WEFT_OK;
 }

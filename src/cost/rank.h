@@ -34,6 +34,8 @@ const weft_stage_cost *wf_line_stage(wf_line *x, int64_t stage, wf_params *param
 void wf_line_rank(wf_line *x, int rank, wf_rank *out);
 /* Chunk activations in flight, by closed form where the kind has one. */
 int64_t wf_line_peak(const wf_line *x, int rank, int *exact);
+/* Of a rank at least, by the kind's closed form if it has one. */
+void wf_line_least(wf_line *x, int rank, const wf_rank *r, weft_memory *out);
 void wf_line_memory(wf_line *x, int rank, const wf_rank *r, weft_memory *out,
                     int *exact);
 #endif

@@ -70,6 +70,7 @@ static weft_status visit_order(front *f, const weft_layout *l, double least_byte
     WF_TRY(wf_search_tick(f->s));
     if (is_beaten(f, least_bytes, r.cost.bound_s)) return WEFT_OK;
     WF_TRY(wf_simulate_step(&f->s->pool, f->s->q, l, &r.cost));
+    WF_TRY(wf_hold(&f->s->pool, f->s->q, l, &r.cost));
     return r.cost.fits ? put(f, &r) : WEFT_OK;
 }
 

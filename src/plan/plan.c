@@ -107,6 +107,7 @@ static weft_status guess(wf_search *s, const wf_degrees *d, double *out)
     }
     if (least.step_time_s == HUGE_VAL) return WEFT_OK;
     WF_TRY(wf_simulate_step(&s->pool, s->q, &best, &least));
+    WF_TRY(wf_hold(&s->pool, s->q, &best, &least));
     if (least.fits) *out = least.step_time_s;
     return WEFT_OK;
 }

@@ -122,50 +122,14 @@ static weft_status envelope(const weft_cost_model *q, const weft_layout *l,
     return WEFT_OK;
 }
 
-/* Between which bounds its memory lies: from closed forms where there are some. */
 static weft_status range(wf_pool *pool, const weft_cost_model *q, const weft_layout *l,
                          weft_memory *least, weft_memory *most)
 {
     const wf_peaks *peaks;
-    int closed;
 
-    WF_TRY(wf_cost_range(q, l, &pool->prices, NULL, NULL, least, most, &closed));
-    if (closed) return WEFT_OK;
     WF_TRY(wf_pool_peaks(pool, l, &peaks));
     return wf_cost_range(q, l, &pool->prices, peaks->until_b, peaks->until_w, least,
-                         most, &closed);
-}
-
-weft_status wf_value(wf_pool *pool, const weft_cost_model *q, const weft_layout *l,
-                     const int64_t *stride, weft_cost *out)
-{
-    return wf_value_until(pool, q, l, stride, HUGE_VAL, out);
-}
-
-weft_status wf_value_until(wf_pool *pool, const weft_cost_model *q,
-                           const weft_layout *l, const int64_t *stride, double most_s,
-                           weft_cost *out)
-{
-    double room = q->machine.memory_bytes;
-    const weft_schedule *s;
-    weft_memory least, most;
-
-    if (q->options.achieved_flops_per_s > 0) return envelope(q, l, out);
-    WF_TRY(wf_cost_evaluate(q, l, &pool->prices, stride, out));
-    if (out->exact_peak && out->fits) return WEFT_OK;
-    if (out->bound_s > most_s) {
-        out->fits = 1;
-        return WEFT_OK;
-    }
-    out->exact_peak = 1;
-    WF_TRY(range(pool, q, l, &least, &most));
-    out->memory = most.total <= room ? most : least;
-    out->fits = out->memory.total <= room;
-    if (!out->fits || most.total <= room) return WEFT_OK;
-    WF_TRY(get_schedule(pool, l, settled(l), &s));
-    WF_TRY(wf_predict_held(q, l, &pool->prices, s, NULL, &out->memory));
-    out->fits = out->memory.total <= room;
-    return WEFT_OK;
+                         most);
 }
 
 weft_status wf_least_memory(wf_pool *pool, const weft_cost_model *q,
@@ -173,13 +137,65 @@ weft_status wf_least_memory(wf_pool *pool, const weft_cost_model *q,
 {
     weft_memory most;
     weft_cost c;
+    int closed;
 
     if (q->options.achieved_flops_per_s > 0) {
         WF_TRY(envelope(q, l, &c));
         *out = c.memory;
         return WEFT_OK;
     }
-    return range(pool, q, l, out, &most);
+    WF_TRY(wf_cost_least_memory(q, l, &pool->prices, out, &closed));
+    return closed ? WEFT_OK : range(pool, q, l, out, &most);
+}
+
+static void put_memory(const weft_cost_model *q, const weft_memory *m, weft_cost *out)
+{
+    out->memory = *m;
+    out->fits = m->total <= q->machine.memory_bytes;
+    out->exact_peak = 1;
+}
+
+/* Memory of what fits at most by no closed form, and is not known not to fit at least. */
+static weft_status weigh(wf_pool *pool, const weft_cost_model *q, const weft_layout *l,
+                         weft_cost *out)
+{
+    double room = q->machine.memory_bytes;
+    const weft_schedule *s;
+    weft_memory least, most, held;
+
+    if (!out->exact_peak) {
+        WF_TRY(range(pool, q, l, &least, &most));
+        put_memory(q, most.total <= room ? &most : &least, out);
+        if (most.total <= room || least.total > room) return WEFT_OK;
+    }
+    WF_TRY(get_schedule(pool, l, settled(l), &s));
+    WF_TRY(wf_predict_held(q, l, &pool->prices, s, NULL, &held));
+    put_memory(q, &held, out);
+    return WEFT_OK;
+}
+
+weft_status wf_value_until(wf_pool *pool, const weft_cost_model *q,
+                           const weft_layout *l, const int64_t *stride, double most_s,
+                           weft_cost *out)
+{
+    weft_memory least;
+
+    if (q->options.achieved_flops_per_s > 0) return envelope(q, l, out);
+    WF_TRY(wf_cost_evaluate(q, l, &pool->prices, stride, out, &least));
+    if (out->exact_peak && out->fits) return WEFT_OK;
+    if (out->bound_s > most_s) {
+        out->fits = 1;
+        return WEFT_OK;
+    }
+    if (least.total <= q->machine.memory_bytes) return weigh(pool, q, l, out);
+    put_memory(q, &least, out);
+    return WEFT_OK;
+}
+
+weft_status wf_value(wf_pool *pool, const weft_cost_model *q, const weft_layout *l,
+                     const int64_t *stride, weft_cost *out)
+{
+    return wf_value_until(pool, q, l, stride, HUGE_VAL, out);
 }
 
 /* FNV-1a over words with two seeds and multipliers. */
@@ -248,8 +264,19 @@ weft_status wf_simulate_step(wf_pool *pool, const weft_cost_model *q,
     wf_cost_durations(q, l, &pool->prices, s, pool->dur, tier, &costs);
     WF_TRY(makespan(pool, l, s, &costs, &whole));
     wf_cost_with_makespan(q, l, &pool->prices, whole, io);
-    WF_TRY(wf_predict_held(q, l, &pool->prices, s, NULL, &io->memory));
-    io->fits = io->memory.total <= q->machine.memory_bytes;
+    return WEFT_OK;
+}
+
+weft_status wf_hold(wf_pool *pool, const weft_cost_model *q, const weft_layout *l,
+                    weft_cost *io)
+{
+    const weft_schedule *s;
+    weft_memory held;
+
+    if (q->options.achieved_flops_per_s > 0) return WEFT_OK;
+    WF_TRY(get_schedule(pool, l, (int)weft_layout_n_micro(l), &s));
+    WF_TRY(wf_predict_held(q, l, &pool->prices, s, NULL, &held));
+    put_memory(q, &held, io);
     return WEFT_OK;
 }
 
@@ -260,6 +287,7 @@ weft_status weft_plan_price(const weft_cost_model *q, const weft_layout *l,
     WF_TRY(WF_ALLOC(1, &pool));
     weft_status st = wf_value(pool, q, l, NULL, out);
     if (st == WEFT_OK) st = wf_simulate_step(pool, q, l, out);
+    if (st == WEFT_OK) st = wf_hold(pool, q, l, out);
     wf_pool_clear(pool);
     wf_free(pool);
     return st;

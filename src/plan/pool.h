@@ -58,7 +58,10 @@ weft_status wf_value_until(wf_pool *pool, const weft_cost_model *q,
 /* What the fullest rank holds at least. */
 weft_status wf_least_memory(wf_pool *pool, const weft_cost_model *q,
                             const weft_layout *l, weft_memory *out) WEFT_MUST_CHECK;
-/* From what wf_value() gave to the simulated step, and its memory. */
+/* From what wf_value() gave to the simulated step. */
 weft_status wf_simulate_step(wf_pool *pool, const weft_cost_model *q,
                              const weft_layout *l, weft_cost *io) WEFT_MUST_CHECK;
+/* And to the memory of the whole schedule. */
+weft_status wf_hold(wf_pool *pool, const weft_cost_model *q, const weft_layout *l,
+                    weft_cost *io) WEFT_MUST_CHECK;
 #endif

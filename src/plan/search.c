@@ -140,6 +140,8 @@ static weft_status simulate(find *f, const weft_layout *l)
     r.layout = *l;
     WF_TRY(wf_value(&f->s->pool, f->s->q, l, NULL, &r.cost));
     WF_TRY(wf_simulate_step(&f->s->pool, f->s->q, l, &r.cost));
+    if (r.cost.step_time_s <= limit(f))
+        WF_TRY(wf_hold(&f->s->pool, f->s->q, l, &r.cost));
     f->s->counts.bounded--; /* it was counted there when it was found to fit */
     if (!r.cost.fits) {     /* what it holds had not settled */
         f->s->counts.feasible--;
@@ -147,8 +149,8 @@ static weft_status simulate(find *f, const weft_layout *l)
         return WEFT_OK;
     }
     f->s->counts.simulated++;
-    if (r.cost.step_time_s < f->fastest) f->fastest = r.cost.step_time_s;
     if (r.cost.step_time_s > limit(f)) return WEFT_OK;
+    if (r.cost.step_time_s < f->fastest) f->fastest = r.cost.step_time_s;
     WF_TRY(wf_grow(&f->row, &f->cap_rows, f->n_rows + 1, sizeof *f->row));
     f->row[f->n_rows++] = r;
     return WEFT_OK;
@@ -265,6 +267,7 @@ static weft_status look_ahead(find *f, const weft_layout *l, weft_cost c)
     if (!runs_with_tool(f, l)) return WEFT_OK;
     WF_TRY(wf_value(&f->s->pool, f->s->q, l, NULL, &c));
     WF_TRY(wf_simulate_step(&f->s->pool, f->s->q, l, &c));
+    WF_TRY(wf_hold(&f->s->pool, f->s->q, l, &c));
     if (c.fits && c.step_time_s < f->fastest) f->fastest = c.step_time_s;
     return WEFT_OK;
 }

@@ -244,6 +244,7 @@ static weft_status check_node(void *ctx, const weft_layout *node)
             weft_memory least_held;
             assert_int_equal(wf_least_memory(x->pool, x->q, &l, &least_held), WEFT_OK);
             assert_int_equal(wf_simulate_step(x->pool, x->q, &l, &c), WEFT_OK);
+            assert_int_equal(wf_hold(x->pool, x->q, &l, &c), WEFT_OK);
             assert_int_equal(fits, c.fits);
             assert_true(least_held.total <= c.memory.total * (1 + 1e-12));
             if (said > room) assert_true(said <= c.memory.total * (1 + 1e-12));
@@ -298,6 +299,7 @@ static void more_zero_and_more_recompute_are_never_faster(void **state)
                     snprintf(l.recompute, sizeof l.recompute, "%s", recompute[r]);
                     assert_int_equal(wf_value(pool, &q, &l, NULL, &c[z][r]), WEFT_OK);
                     assert_int_equal(wf_simulate_step(pool, &q, &l, &c[z][r]), WEFT_OK);
+                    assert_int_equal(wf_hold(pool, &q, &l, &c[z][r]), WEFT_OK);
                     double t = c[z][r].step_time_s * (1 + 1e-12);
                     if (r > 0) assert_true(c[z][r - 1].step_time_s <= t);
                     if (z > 1) assert_true(c[z - 1][r].step_time_s <= t);
@@ -360,7 +362,7 @@ static void shared_prices_change_nothing(void **state)
                  l.pp == 2 && i % 5 ? "5,3" : "even");
         if (weft_layout_plan_check(&l, &q.arch)) continue;
         assert_int_equal(weft_cost_evaluate(&q, &l, &a), WEFT_OK);
-        assert_int_equal(wf_cost_evaluate(&q, &l, prices, NULL, &b), WEFT_OK);
+        assert_int_equal(wf_cost_evaluate(&q, &l, prices, NULL, &b, NULL), WEFT_OK);
         assert_true(a.step_time_s == b.step_time_s && a.bound_s == b.bound_s);
         assert_true(a.memory.total == b.memory.total);
         double f = q.machine.flops_per_s[WEFT_MATH_BF16] * q.machine.gemm_efficiency;
