@@ -119,13 +119,20 @@ static void stuck(const char *message)
     _exit(3);
 }
 
-static int on_mpi(const weft_comm_options *o)
+/* Four processes on a busy machine may take longer to start than a rank may be waited for:
+ * the limit of the start is tested where a rank hangs in it. */
+enum { START_S = 30 };
+
+static int on_mpi(const weft_comm_options *given)
 {
+    weft_comm_options o = *given;
     weft_comm *c;
-    if (weft_comm_mpi(o, &c) != WEFT_OK) {
+    if (arg.hang_rank < 0) o.timeout_s = START_S;
+    if (weft_comm_mpi(&o, &c) != WEFT_OK) {
         if (*weft_status_message()) fprintf(stderr, "%s\n", weft_status_message());
         return 3;
     }
+    weft_comm_set_timeout(c, given->timeout_s);
     weft_status st = job(c, NULL);
     if (st != WEFT_OK) {
         char words[1024];

@@ -24,7 +24,7 @@ void timeline_clear(timeline *t);
 weft_pipeline_slice timeline_slice(const timeline *t, int first, int last);
 /* Simulated time with durations dur [p][v][WEFT_OP_N_COMPUTE]; trace may be NULL. */
 double timeline_simulated(const weft_schedule *s, const double *dur, weft_trace *trace);
-/* Every op of step 2 is in both, in the order of the schedule, and takes about as long as
- * was injected. */
-void timeline_check_ops(const timeline *t, const weft_trace *simulated);
+/* Every op of step 2 is in both, in the order of the schedule. How far it is from the
+ * simulated time in the mean, as a part of it. */
+double timeline_ops_error(const timeline *t, const weft_trace *simulated);
 #endif
