@@ -75,7 +75,8 @@ void wf_help_print(const wf_command_line *line, const wf_arg_store *s, weft_writ
     for (int g = 0; g < WF_MAX_GROUPS; g++) {
         if (line->group[g].heading) weft_print(out, "\n%s\n", line->group[g].heading);
         for (int i = 0; i < s->n_items; i++)
-            if (s->item[i].group == g && !is_later(&s->item[i]))
+            if (s->item[i].group == g && !is_later(&s->item[i]) &&
+                !wf_has_word(line->hidden, s->item[i].flag))
                 put_item(out, &s->item[i]);
     }
     weft_print(

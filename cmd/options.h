@@ -81,6 +81,8 @@ typedef struct wf_command_line {
     const char *about;    /* lines under the usage; may be NULL            */
     const char *examples; /* lines such as "  weft mesh --tp 2\n"          */
     const char *later;    /* flags known but not in this version, blank-separated */
+    const char *hidden;   /* flags that only their default is legal for here: not in
+                             --help, blank-separated                     */
     wf_option_group group[WF_MAX_GROUPS];
 } wf_command_line;
 

@@ -11,6 +11,7 @@
 #include "cmd/stdio_writer.h"
 #include "cost/options.h"
 #include "layout/fields.h"
+#include "plan/write.h"
 
 typedef struct planning {
     wf_plan_job job;
@@ -26,13 +27,57 @@ static double now_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
+/* What is emitted may not be what the search without a tool finds best. */
+static void put_winner(const planning *x, const weft_plan_row *winner,
+                       const weft_plan_row *best)
+{
+    char why[512];
+    weft_text a = {NULL, 0, 0}, b = {NULL, 0, 0};
+    weft_writer u = weft_text_writer(&a), v = weft_text_writer(&b);
+
+    if (weft_emit_check((weft_tool)x->o.tool, &winner->layout, &x->job.q.arch) ==
+        WEFT_OK)
+        return;
+    snprintf(why, sizeof why, "%s", weft_status_message());
+    wf_put_layout_words(&winner->layout, &u);
+    wf_put_layout_words(&best->layout, &v);
+    wf_cmd_note("plan",
+                "the winner (%s; %.3f s) is none that %s can run: %s; this is the best "
+                "that it can: %s; %.3f s, %+.1f %%",
+                a.s, winner->cost.step_time_s, x->job.emit, why, b.s,
+                best->cost.step_time_s,
+                100 * (best->cost.step_time_s / winner->cost.step_time_s - 1));
+    weft_text_clear(&a);
+    weft_text_clear(&b);
+}
+
 static weft_status emit_best(planning *x, const weft_plan *p, weft_writer *out)
 {
-    if (!p->n_rows)
-        return WF_FAIL(WEFT_E_INFEASIBLE, "no layout that %s can run fits",
-                       x->job.emit);
-    return weft_emit((weft_tool)x->o.tool, &p->row[0].layout, &x->job.q.arch,
-                     x->job.q.machine.ranks_per_node, out);
+    weft_plan_options any = x->o;
+    weft_plan all;
+
+    any.tool = -1;
+    any.top = 1;
+    any.front = 0;
+    WF_TRY(weft_plan_make(&x->job.q, &any, &all));
+    if (!p->n_rows && !all.n_rows) {
+        weft_status st = WF_FAIL(WEFT_E_INFEASIBLE, "no layout fits: %s", all.why_none);
+        weft_plan_clear(&all);
+        return st;
+    }
+    weft_status st = WEFT_OK;
+    if (!p->n_rows) {
+        char why[512];
+        st = weft_emit_check((weft_tool)x->o.tool, &all.row[0].layout, &x->job.q.arch);
+        snprintf(why, sizeof why, "%s", st != WEFT_OK ? weft_status_message() : "");
+        st = WF_FAIL(WEFT_E_INFEASIBLE, "no layout that %s can run fits%s%s",
+                     x->job.emit, *why ? "; the winner: " : "", why);
+    } else {
+        put_winner(x, &all.row[0], &p->row[0]);
+        st = wf_plan_job_emit(&x->job, (weft_tool)x->o.tool, &p->row[0].layout, out);
+    }
+    weft_plan_clear(&all);
+    return st;
 }
 
 static weft_status put_why_not(planning *x, const weft_plan *p, weft_writer *out)
@@ -54,17 +99,24 @@ static weft_status put_plan(planning *x, const weft_plan *p, weft_writer *out)
     return x->why_not ? put_why_not(x, p, out) : WEFT_OK;
 }
 
-static weft_status check(const planning *x, const wf_args *args)
+static weft_status check(const planning *x)
 {
     weft_layout any = x->job.layout;
     uint32_t fixed = 0;
     if (x->why_not) WF_TRY(wf_plan_job_dims(x->why_not, &any, &fixed));
     if (x->job.from)
         return WF_FAIL(WEFT_E_INVALID, "--from reads one layout: weft report takes it");
-    if (wf_args_given(args, "group") || wf_args_given(args, "replicate"))
+    if (any.group != 0 || any.replicate != 1)
         return WF_FAIL(
             WEFT_E_INVALID,
             "--group and --replicate are not searched; weft report takes them");
+    if (x->job.emit && (x->explain || x->why_not || x->pareto))
+        return WF_FAIL(WEFT_E_INVALID,
+                       "--emit writes what %s reads alone: no --%s with it",
+                       x->job.emit,
+                       x->explain   ? "explain"
+                       : x->why_not ? "why-not"
+                                    : "pareto");
     if (x->job.json && (x->explain || x->why_not))
         return WF_FAIL(WEFT_E_INVALID,
                        "--explain and --why-not are words, not for --json");
@@ -77,7 +129,7 @@ static weft_status plan(planning *x, const wf_args *args, int *found)
     weft_plan p;
     weft_tool tool;
 
-    WF_TRY(check(x, args));
+    WF_TRY(check(x));
     WF_TRY(wf_plan_job_prepare(&x->job, args));
     x->o.given = x->job.layout;
     x->o.fixed = wf_plan_job_fixed(args);
@@ -135,6 +187,7 @@ int wf_cmd_plan(int argc, char **argv)
             "      --why-not tp=8,pp=8\n"
             "  weft plan llama3-70b -M h100:8x8 --global-batch 256 --seq 4096 --emit "
             "megatron\n",
+        .hidden = "from group replicate exact-memory scratch-bytes",
         .group = {
             {"Plan", .row = rows},
             {"Search", .row = search},

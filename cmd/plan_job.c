@@ -171,6 +171,11 @@ weft_status wf_plan_job_prepare(wf_plan_job *job, const wf_args *args)
     int world;
 
     memset(&a, 0, sizeof a);
+    if (job->emit && job->json)
+        return WF_FAIL(
+            WEFT_E_INVALID,
+            "--emit %s writes what %s reads, and --json results: one of them",
+            job->emit, job->emit);
     job->order_given = wf_args_given(args, "order");
     WF_TRY(read_words(job, args, &a, &world));
     if (!job->machine)
@@ -183,6 +188,20 @@ weft_status wf_plan_job_prepare(wf_plan_job *job, const wf_args *args)
     job->cost.math = math;
     WF_TRY(weft_cost_prepare(&a, &m, &job->cost, &job->q));
     return check_world(job, world);
+}
+
+weft_status wf_plan_job_emit(const wf_plan_job *job, weft_tool tool,
+                             const weft_layout *l, weft_writer *out)
+{
+    WF_TRY(weft_emit(tool, l, &job->q.arch, job->q.machine.ranks_per_node, out));
+    if (tool == WEFT_TOOL_DEEPSPEED && strcmp(l->recompute, "none"))
+        wf_cmd_note(job->command,
+                    "--recompute %s: deepspeed's configuration does not switch it on; "
+                    "the model's code must, with deepspeed.checkpointing.checkpoint() "
+                    "around %s",
+                    l->recompute,
+                    strcmp(l->recompute, "full") ? "its attention" : "each layer");
+    return WEFT_OK;
 }
 
 /* ---- dimensions ----------------------------------------------------------------------- */
@@ -205,14 +224,17 @@ uint32_t wf_plan_job_fixed(const wf_args *args)
 }
 
 static weft_status set_dim(const char *key, const char *value, weft_layout *l,
-                           uint32_t *fixed)
+                           uint32_t *seen)
 {
     char flag[32];
     WF_TRY(weft_layout_plan_set(l, key, value));
     for (int d = 0; d < WEFT_N_DIMS; d++)
         if (!strcmp(key, weft_dim_name((weft_dim)d)) ||
             !strcmp(key, flag_of((weft_dim)d, flag))) {
-            *fixed |= 1u << d;
+            if (*seen >> d & 1)
+                return WF_FAIL(WEFT_E_INVALID,
+                               "--why-not: %s stands twice; once says it", key);
+            *seen |= 1u << d;
             return WEFT_OK;
         }
     return WF_FAIL(WEFT_E_INVALID, "%s is no dimension of the search", key);
@@ -222,6 +244,7 @@ static weft_status set_dim(const char *key, const char *value, weft_layout *l,
 weft_status wf_plan_job_dims(const char *text, weft_layout *l, uint32_t *fixed)
 {
     char key[64], value[320];
+    uint32_t seen = 0;
 
     while (*text) {
         size_t n = strcspn(text, "=,");
@@ -238,8 +261,9 @@ weft_status wf_plan_job_dims(const char *text, weft_layout *l, uint32_t *fixed)
         if (n >= sizeof value)
             return WF_FAIL(WEFT_E_INVALID, "%s=%.40s... is too long", key, text);
         snprintf(value, sizeof value, "%.*s", (int)n, text);
-        WF_TRY(set_dim(key, value, l, fixed));
+        WF_TRY(set_dim(key, value, l, &seen));
         text += n + (text[n] == ',');
     }
+    *fixed |= seen;
     return WEFT_OK;
 }

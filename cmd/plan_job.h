@@ -23,6 +23,9 @@ void wf_plan_job_rows(wf_plan_job *job, wf_option rows[WF_PLAN_JOB_ROWS]);
 void wf_plan_job_init(wf_plan_job *job, const char *command);
 /* From the words and flags to q and layout. Notes go to stderr. */
 weft_status wf_plan_job_prepare(wf_plan_job *job, const wf_args *args) WEFT_MUST_CHECK;
+/* Writes a layout for job->emit; what a file cannot say goes to stderr. */
+weft_status wf_plan_job_emit(const wf_plan_job *job, weft_tool tool,
+                             const weft_layout *l, weft_writer *out) WEFT_MUST_CHECK;
 /* Dimensions of the space that flags fix. */
 uint32_t wf_plan_job_fixed(const wf_args *args);
 /* "tp=8,pp=4,order=tp,cp,dp,pp": onto a layout, and which dimensions that fixes. */

@@ -90,8 +90,7 @@ static weft_status report(wf_plan_job *job, const wf_args *args, int *fits)
     }
     WF_TRY(settle(job));
     if (job->emit)
-        WF_TRY(weft_emit(tool, &job->layout, &job->q.arch,
-                         job->q.machine.ranks_per_node, &out));
+        WF_TRY(wf_plan_job_emit(job, tool, &job->layout, &out));
     else
         WF_TRY(put_report(job, &c, &out));
     *fits = c.fits;

@@ -79,8 +79,8 @@ typedef struct weft_plan_row {
 enum { WEFT_PLAN_MAX_RULES = 48 };
 
 typedef struct weft_plan_rejection {
-    const char
-        *rule;     /**< of weft_layout_rule_name(), or "memory" or "tool"            */
+    const char *rule; /**< of weft_layout_rule_name(), or "memory", "tool" or "ranks"
+                        (the degrees given do not share the machine's ranks)            */
     int64_t count; /**< choices given up for it; of "memory": layouts                */
 } weft_plan_rejection;
 
@@ -102,9 +102,10 @@ typedef struct weft_plan {
     weft_plan_rejection
         rejected[WEFT_PLAN_MAX_RULES]; /**< most first                    */
     weft_plan_row
-        ladder; /**< the first of these that fits: data parallel as it is, with
+        ladder;         /**< the first of these that fits: data parallel as it is, with
                                selective, with full recompute, ZeRO-1, -2, -3 (each with
                                the least recompute); why_not is empty if there is one     */
+    char why_none[400]; /**< without rows: the rule, or the memory, that refused all */
 } weft_plan;
 
 /**

@@ -75,6 +75,18 @@ static void put_pipeline(wf_json *j, const weft_layout *l, int full)
     wf_json_end_object(j);
 }
 
+/* What the model's own deepspeed.checkpointing.checkpoint() calls read. */
+static void put_checkpointing(wf_json *j)
+{
+    wf_json_key(j, "activation_checkpointing");
+    wf_json_object(j);
+    wf_json_put_bool(j, "partition_activations", 0);
+    wf_json_put_bool(j, "cpu_checkpointing", 0);
+    wf_json_put_bool(j, "contiguous_memory_optimization", 0);
+    wf_json_put_bool(j, "synchronize_checkpoint_boundary", 0);
+    wf_json_end_object(j);
+}
+
 static void write_json(const weft_layout *l, const weft_arch *a, int per_node,
                        weft_writer *out)
 {
@@ -96,7 +108,9 @@ static void write_json(const weft_layout *l, const weft_arch *a, int per_node,
         wf_json_end_object(&j);
     }
     if (l->cp > 1) wf_json_put_i64(&j, "sequence_parallel_size", l->cp);
-    put_pipeline(&j, l, !strcmp(wf_one_recompute(l), "full"));
+    int full = !strcmp(wf_one_recompute(l), "full");
+    put_pipeline(&j, l, full);
+    if (full) put_checkpointing(&j);
     wf_json_end_object(&j);
     weft_print(out, "\n");
 }

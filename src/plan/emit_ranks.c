@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where ranks are: a table, a Slurm script that puts them there, weft's own flags. */
+#include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -127,7 +128,13 @@ static void write_train(const weft_layout *l, const weft_arch *a, int per_node,
 
 static weft_status check_train(const weft_layout *l, const weft_arch *a)
 {
-    return weft_layout_check(l, a);
+    char why[512];
+    weft_status st = weft_arch_require_family(a, "gpt2");
+
+    if (st == WEFT_OK) st = weft_layout_check(l, a);
+    if (st == WEFT_OK || st == WEFT_E_NOMEM) return st;
+    snprintf(why, sizeof why, "%s", weft_status_message());
+    return WF_FAIL(WEFT_E_INFEASIBLE, "%s", why);
 }
 
 const wf_tool wf_tool_weft = {

@@ -71,11 +71,18 @@ static void put_against(const weft_plan_row *a, const weft_plan_row *b,
 {
     double slower = b->cost.step_time_s / a->cost.step_time_s - 1;
 
+    if (wf_same_layout(&a->layout, &b->layout)) {
+        weft_print(out, "  that is the winner: %.3f s\n", b->cost.step_time_s);
+        return;
+    }
     if (slower >= 0)
-        weft_print(out, "  %.1f %% slower than the winner:\n", 100 * slower);
+        weft_print(out, "  %.3f s, %.1f %% slower than the winner's %.3f s:\n",
+                   b->cost.step_time_s, 100 * slower, a->cost.step_time_s);
     else
-        weft_print(out, "  %.1f %% faster, within the tie, but less simple:\n",
-                   -100 * slower);
+        weft_print(out,
+                   "  %.3f s, %.1f %% faster than the winner's %.3f s, within the tie, "
+                   "but less simple:\n",
+                   b->cost.step_time_s, -100 * slower, a->cost.step_time_s);
     put_differences(&a->cost, &b->cost, out);
     weft_print(out, "    %+8.1f GB of memory\n",
                (b->cost.memory.total - a->cost.memory.total) / 1e9);
@@ -84,10 +91,7 @@ static void put_against(const weft_plan_row *a, const weft_plan_row *b,
 void weft_plan_explain(const weft_cost_model *q, const weft_plan *p, weft_writer *out)
 {
     if (!p->n_rows) {
-        weft_print(out, "\nno layout fits");
-        if (p->n_rejected)
-            weft_print(out, "; most were given up for %s", p->rejected[0].rule);
-        weft_print(out, "\n");
+        weft_print(out, "\nno layout fits: %s\n", p->why_none);
         return;
     }
     weft_print(out, "\nThe winner: ");
@@ -107,35 +111,6 @@ void weft_plan_explain(const weft_cost_model *q, const weft_plan *p, weft_writer
 
 /* ---- why not ------------------------------------------------------------------------ */
 
-/* Nothing of what was asked fits: the rule that most broke, in the words of a layout. */
-static void put_reason(const weft_cost_model *q, const weft_plan_options *o,
-                       const weft_plan *p, weft_writer *out)
-{
-    weft_layout l = o->given;
-
-    weft_print(out, "\nnone: ");
-    if (weft_layout_resolve(&l, weft_machine_ranks(&q->machine), NULL) != WEFT_OK ||
-        weft_layout_plan_check(&l, &q->arch) != WEFT_OK) {
-        weft_print(out, "%s\n", weft_status_message());
-    } else if (p->counts.enumerated) {
-        weft_cost c;
-        snprintf(l.recompute, sizeof l.recompute, "full");
-        if (!(o->fixed >> WEFT_DIM_ZERO & 1)) l.zero = l.dp > 1 ? 3 : 0;
-        weft_print(out, "all %lld of them are too large",
-                   (long long)p->counts.enumerated);
-        if (weft_plan_price(q, &l, &c) == WEFT_OK)
-            weft_print(out,
-                       "; with full recompute%s, the smallest micro-batch and %s it "
-                       "needs %.1f GB of %.1f GB",
-                       l.zero == 3 ? ", ZeRO-3" : "", l.schedule, c.memory.total / 1e9,
-                       q->machine.memory_bytes / 1e9);
-        weft_print(out, "\n");
-    } else {
-        weft_print(out, "every one breaks a rule%s%s\n", p->n_rejected ? ", most " : "",
-                   p->n_rejected ? p->rejected[0].rule : "");
-    }
-}
-
 weft_status weft_plan_why_not(const weft_cost_model *q, const weft_plan *p,
                               const weft_plan_options *asked, weft_writer *out)
 {
@@ -147,7 +122,7 @@ weft_status weft_plan_why_not(const weft_cost_model *q, const weft_plan *p,
     WF_TRY(weft_plan_make(q, &o, &other));
     weft_print(out, "\nThe best of what is asked for");
     if (!other.n_rows) {
-        put_reason(q, &o, &other, out);
+        weft_print(out, "\nnone: %s\n", other.why_none);
     } else if (!p->n_rows) {
         weft_print(out, ": ");
         wf_put_layout_words(&other.row[0].layout, out);

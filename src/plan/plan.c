@@ -210,6 +210,7 @@ static weft_status make(wf_search *s, weft_plan *out)
     if (s->o->front) WF_TRY(wf_search_front(s, &out->front, &out->n_front));
     out->counts = s->counts;
     wf_space_report(&s->space, out);
+    if (!out->n_rows) wf_space_why_none(&s->space, out);
     return wf_plan_references(s->q, s->o, out);
 }
 

@@ -91,12 +91,21 @@ static void text_rows(const weft_plan_row *r, int n, weft_writer *out)
 
 static void text_ladder(const weft_plan *p, weft_writer *out)
 {
-    if (*p->ladder.why_not) return;
+    if (*p->ladder.why_not || !p->n_rows) return;
     weft_print(out, "\nNo split of the model is needed: ");
     wf_put_layout_words(&p->ladder.layout, out);
-    weft_print(out,
-               " fits (mixed precision, then recompute, then ZeRO come before TP and "
-               "PP).\n");
+    weft_print(out, " fits");
+    weft_print(out, ", %.3f s: %+.1f %% against row 1", p->ladder.cost.step_time_s,
+               100 * (p->ladder.cost.step_time_s / p->row[0].cost.step_time_s - 1));
+    weft_print(out, " (mixed precision, then recompute, then ZeRO come before TP and "
+                    "PP).\n");
+}
+
+static int is_sorted(const weft_plan *p)
+{
+    for (int i = 1; i < p->n_rows; i++)
+        if (p->row[i].cost.step_time_s < p->row[i - 1].cost.step_time_s) return 0;
+    return 1;
 }
 
 void weft_plan_write_text(const weft_cost_model *q, const weft_plan *p,
@@ -107,7 +116,10 @@ void weft_plan_write_text(const weft_cost_model *q, const weft_plan *p,
     weft_print(out, "%-9s %9s %8s %6s %7s  layout (the best of its degrees)\n", "",
                "step s", "TFLOP/s", "bub %", "GB");
     text_rows(p->row, p->n_rows, out);
-    if (!p->n_rows) weft_print(out, "no layout fits\n");
+    if (!p->n_rows) weft_print(out, "no layout fits: %s\n", p->why_none);
+    if (!is_sorted(p))
+        weft_print(out, "not by time alone: what is no more than the tie slower than "
+                        "the fastest counts as equal, and the simpler comes first\n");
     text_row("plain DP", &p->plain_dp, out);
     text_row("ZeRO-3", &p->zero3, out);
     if (p->n_front) weft_print(out, "\nfaster or smaller, none both\n");

@@ -57,26 +57,34 @@ static void say_why_not(const weft_cost_model *q, const weft_plan_options *x,
         c.memory.total / 1e9, q->machine.memory_bytes / 1e9);
 }
 
+static weft_status best(const weft_cost_model *q, const weft_plan_options *x,
+                        weft_plan_row *out, int *found)
+{
+    wf_degrees d = {1, 1, 1, x->given.dp, 1};
+    wf_search *s;
+
+    WF_TRY(WF_ALLOC(1, &s));
+    wf_search_init(s, q, x);
+    weft_status st = wf_search_degrees(s, &d, HUGE_VAL, out, found);
+    wf_search_clear(s);
+    wf_free(s);
+    return st;
+}
+
 static weft_status reference(const weft_cost_model *q, const weft_plan_options *o,
                              int zero, weft_plan_row *out)
 {
     weft_plan_options x = data_parallel(q, o, zero);
-    wf_degrees d = {1, 1, 1, x.given.dp, 1};
     int found = 0;
-    wf_search *s;
+    weft_status st = best(q, &x, out, &found);
 
-    WF_TRY(WF_ALLOC(1, &s));
-    wf_search_init(s, q, &x);
-    weft_status st = wf_search_degrees(s, &d, HUGE_VAL, out, &found);
-    wf_search_clear(s);
-    wf_free(s);
     if (st == WEFT_OK && !found) say_why_not(q, &x, out);
     return st;
 }
 
 /* What the lessons add one after the other, before any split of the model. */
-static void ladder(const weft_cost_model *q, const weft_plan_options *o,
-                   weft_plan_row *out)
+static weft_status ladder(const weft_cost_model *q, const weft_plan_options *o,
+                          weft_plan_row *out)
 {
     static const char *const recompute[] = {"none", "selective", "full"};
 
@@ -89,9 +97,13 @@ static void ladder(const weft_cost_model *q, const weft_plan_options *o,
             if (weft_plan_price(q, &l, &c) != WEFT_OK || !c.fits) continue;
             out->layout = l;
             out->cost = c;
-            return;
+            x.given = l; /* larger micro-batches may be faster */
+            x.fixed |= 1u << WEFT_DIM_RECOMPUTE;
+            int found;
+            return best(q, &x, out, &found);
         }
     snprintf(out->why_not, sizeof out->why_not, "the model must be split");
+    return WEFT_OK;
 }
 
 weft_status wf_plan_references(const weft_cost_model *q, const weft_plan_options *o,
@@ -99,6 +111,5 @@ weft_status wf_plan_references(const weft_cost_model *q, const weft_plan_options
 {
     WF_TRY(reference(q, o, 0, &out->plain_dp));
     WF_TRY(reference(q, o, 3, &out->zero3));
-    ladder(q, o, &out->ladder);
-    return WEFT_OK;
+    return ladder(q, o, &out->ladder);
 }

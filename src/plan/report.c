@@ -141,6 +141,20 @@ void wf_put_layout_words(const weft_layout *l, weft_writer *out)
     if (strcmp(l->order, "tp,cp,pp,dp")) weft_print(out, ", order %s", l->order);
 }
 
+int wf_same_layout(const weft_layout *a, const weft_layout *b)
+{
+    const wf_table *t = wf_layout_plan_table();
+
+    for (int i = 0; i < t->n; i++) {
+        const wf_field *f = &t->field[i];
+        const char *x = (const char *)a + f->offset, *y = (const char *)b + f->offset;
+        if (f->type == WF_STRING || f->type == WF_CHOICE ? strcmp(x, y)
+                                                         : memcmp(x, y, f->size))
+            return 0;
+    }
+    return 1;
+}
+
 static void text_memory(const weft_cost_model *q, const weft_memory *m,
                         weft_writer *out)
 {

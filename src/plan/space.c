@@ -34,8 +34,9 @@ int wf_first_broken(const weft_layout *l, const weft_arch *a)
 static int is_legal(wf_space *s, const weft_layout *l)
 {
     int rule = wf_first_broken(l, &s->q->arch);
-    if (rule >= 0) s->rejected[rule]++;
-    return rule < 0;
+    if (rule < 0) return 1;
+    if (!s->rejected[rule]++) s->broke[rule] = *l;
+    return 0;
 }
 
 /* ---- degrees ------------------------------------------------------------------------ */
@@ -113,12 +114,30 @@ static weft_status all_cp(degree_list *x, int tp, int left)
     return WEFT_OK;
 }
 
+int wf_space_shares_ranks(const wf_space *s)
+{
+    const weft_layout *g = &s->o->given;
+    const int32_t degree[4] = {g->tp, g->cp, g->pp, g->dp};
+    int64_t given = 1, world = weft_machine_ranks(&s->q->machine);
+    int n = 0;
+
+    for (int d = 0; d < 4; d++) { /* WEFT_DIM_TP and so on */
+        if (!wf_is_fixed(s, (weft_dim)d)) continue;
+        n++;
+        if (degree[d] < 1 || degree[d] > world) return 0;
+        given *= degree[d];
+        if (given > world) return 0;
+    }
+    return n == 4 ? given == world : world % given == 0;
+}
+
 weft_status wf_space_degrees(wf_space *s, wf_degrees **out, int64_t *n)
 {
     degree_list x = {.s = s};
     int world = weft_machine_ranks(&s->q->machine);
     weft_status st = WEFT_OK;
 
+    if (!wf_space_shares_ranks(s)) s->rejected[WF_RULE_RANKS]++;
     for (int tp = 1; tp <= world && st == WEFT_OK; tp++) {
         if (world % tp || !allowed(s, WEFT_DIM_TP, s->o->given.tp, tp)) continue;
         wf_degrees d = {tp, 1, 1, 1, 1};
@@ -408,10 +427,46 @@ void wf_space_report(const wf_space *s, weft_plan *out)
     out->n_rejected = 0;
     for (int i = 0; i < WEFT_PLAN_MAX_RULES; i++) {
         if (!s->rejected[i]) continue;
-        const char *rule = i == WF_RULE_MEMORY ? "memory"
-                           : i == WF_RULE_TOOL ? "tool"
-                                               : weft_layout_rule_name(i);
+        const char *rule = i == WF_RULE_MEMORY  ? "memory"
+                           : i == WF_RULE_TOOL  ? "tool"
+                           : i == WF_RULE_RANKS ? "ranks"
+                                                : weft_layout_rule_name(i);
         out->rejected[out->n_rejected++] = (weft_plan_rejection){rule, s->rejected[i]};
     }
     qsort(out->rejected, (size_t)out->n_rejected, sizeof *out->rejected, most_first);
+}
+
+/* Nothing is legal: the message of the rule that most broke. */
+static void say_broken(const wf_space *s, char *why, size_t size)
+{
+    weft_layout l = s->o->given;
+    int rule = -1, ranks = weft_machine_ranks(&s->q->machine);
+
+    for (int i = 0; i < WF_RULE_MEMORY; i++)
+        if (s->rejected[i] && (rule < 0 || s->rejected[i] > s->rejected[rule]))
+            rule = i;
+    if (!wf_space_shares_ranks(s) && weft_layout_resolve(&l, ranks, NULL) != WEFT_OK)
+        snprintf(why, size, "%s", weft_status_message());
+    else if (rule >= 0 &&
+             weft_layout_plan_check(&s->broke[rule], &s->q->arch) != WEFT_OK)
+        snprintf(why, size, "%s", weft_status_message());
+    else
+        snprintf(why, size, "no layout has all that is given");
+}
+
+void wf_space_why_none(const wf_space *s, weft_plan *out)
+{
+    char *why = out->why_none;
+    size_t size = sizeof out->why_none;
+    long long n = out->counts.enumerated;
+
+    if (!n)
+        say_broken(s, why, size);
+    else if (s->rejected[WF_RULE_TOOL])
+        snprintf(why, size, "%lld of %lld layouts fit, but %s can run none of them",
+                 (long long)s->rejected[WF_RULE_TOOL], n,
+                 weft_tool_name((weft_tool)s->o->tool));
+    else
+        snprintf(why, size, "all %lld layouts are too large for %.1f GB a rank", n,
+                 s->q->machine.memory_bytes / 1e9);
 }

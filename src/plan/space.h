@@ -8,13 +8,21 @@ typedef struct wf_degrees {
     int32_t tp, cp, pp, dp, ep;
 } wf_degrees;
 
-enum { WF_MOST_ORDERS = 24, WF_MOST_MICROS = 256, WF_RULE_MEMORY = 40, WF_RULE_TOOL };
+enum {
+    WF_MOST_ORDERS = 24,
+    WF_MOST_MICROS = 256,
+    WF_RULE_MEMORY = 40,
+    WF_RULE_TOOL,
+    WF_RULE_RANKS
+};
 
 /* The space of a search: what may vary, and what was given up for which rule. */
 typedef struct wf_space {
     const weft_cost_model *q;
     const weft_plan_options *o;
     int64_t rejected[WEFT_PLAN_MAX_RULES]; /* by rule index, WF_RULE_MEMORY, _TOOL */
+
+    weft_layout broke[WEFT_PLAN_MAX_RULES]; /* the first of each */
 
     /* which [sp][cp_comm] the rules allow with the degrees asked for last */
     wf_degrees asked;
@@ -26,6 +34,9 @@ int wf_is_fixed(const wf_space *s, weft_dim dim);
 /* Degrees whose product is the machine, legal for the model as far as degrees go. Returns
  * how many were written to *out (to be freed). */
 weft_status wf_space_degrees(wf_space *s, wf_degrees **out, int64_t *n) WEFT_MUST_CHECK;
+
+/* Can the degrees that are fixed share the machine's ranks? */
+int wf_space_shares_ranks(const wf_space *s);
 
 /* Orders of the axes that have more than one rank, all different. */
 int wf_space_orders(const wf_space *s, const wf_degrees *d, char order[][24]);
@@ -51,4 +62,6 @@ void wf_variant_apply(const wf_variant *v, weft_layout *l);
 /* Index of the first rule of the table that a layout breaks; -1: none. */
 int wf_first_broken(const weft_layout *l, const weft_arch *a);
 void wf_space_report(const wf_space *s, weft_plan *out);
+/* Without a row: why; needs what wf_space_report() filled. */
+void wf_space_why_none(const wf_space *s, weft_plan *out);
 #endif

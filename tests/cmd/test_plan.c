@@ -158,6 +158,99 @@ static void bad_lines_name_what_was_typed(void **state)
             "report " SMALL "--tp 2 --pp 2 --dp 2 --order pp,tp,cp,dp --emit megatron");
 }
 
+/* What is printed is what runs, and what cannot be said is said. */
+static void what_a_tool_cannot_run_is_said(void **state)
+{
+    refuses(1, "family 'llama' is not in this version", "plan " SMALL "--emit weft");
+    refuses(1, "family 'llama' is not in this version",
+            "report " SMALL "--tp 8 --pp 1 --dp 1 --emit weft");
+    result r = weft("plan gpt2 -M h100:1x4 --seq 512 --global-batch 8 --emit weft");
+    assert_int_equal(r.rc, 0);
+    assert_non_null(strstr(r.out, "weft train --model gpt2"));
+    assert_non_null(strstr(r.err, "is none that weft can run: --zero 1"));
+    assert_non_null(strstr(r.err, "this is the best that it can: tp 2 x dp 2"));
+    done(&r);
+    r = weft("report " SMALL "--dp 8 --zero 3 --recompute full --emit deepspeed");
+    assert_non_null(strstr(r.out, "\"activation_checkpointing\""));
+    assert_non_null(strstr(r.err, "the model's code must"));
+    done(&r);
+    r = weft("report " SMALL "--dp 8 --zero 3 --emit deepspeed");
+    assert_null(strstr(r.out, "activation_checkpointing"));
+    assert_null(strstr(r.err, "the model's code must"));
+    done(&r);
+    refuses(2, "one of them", "plan " SMALL "--emit megatron --json");
+    refuses(2, "one of them", "report " SMALL "--tp 8 --emit megatron --json");
+    refuses(2, "no --explain with it", "plan " SMALL "--emit megatron --explain");
+}
+
+static void pins_that_cannot_be_name_their_rule(void **state)
+{
+    static const struct {
+        const char *pin, *why, *rejected;
+    } c[] = {
+        {"--tp 3", "--tp 3 does not divide the 8 ranks", "ranks 1"},
+        {"--tp 16", "--tp 16 does not divide the 8 ranks", "ranks 1"},
+        {"--global-batch 2147483647", "-m 1073741824 is the most", "micro-schedule "}};
+    for (int i = 0; i < 3; i++) {
+        result r = weft("plan " SMALL "%s", c[i].pin);
+        assert_int_equal(r.rc, 1);
+        const char *none = strstr(r.out, "no layout fits: ");
+        assert_non_null(none);
+        assert_non_null(strstr(none, c[i].why));
+        assert_non_null(strstr(r.out, "\nrejected: "));
+        assert_non_null(strstr(r.out, c[i].rejected));
+        assert_null(strstr(r.out, "No split of the model"));
+        done(&r);
+    }
+    result r =
+        weft("plan llama3-70b -M h100:8x8 --seq 4096 --global-batch 256 --tp 16");
+    assert_non_null(strstr(r.out, "fits: --tp 16 does not divide 8 kv_heads"));
+    assert_non_null(strstr(r.out, "rejected: tp-kv-heads 1\n"));
+    done(&r);
+}
+
+static void flags_of_no_use_are_not_in_the_help(void **state)
+{
+    static const char *const flag[] = {"  --from", "  --group", "  --replicate",
+                                       "  --exact-memory"};
+    result p = weft("plan --help"), q = weft("report --help");
+    for (int i = 0; i < 4; i++) {
+        assert_null(strstr(p.out, flag[i]));
+        assert_non_null(strstr(q.out, flag[i]));
+    }
+    done(&p);
+    done(&q);
+    p = weft("plan " SMALL "--group 0 --replicate 1 --no-exact-memory --top 1");
+    assert_int_equal(p.rc, 0);
+    done(&p);
+    refuses(2, "not searched", "plan " SMALL "--replicate 2");
+    refuses(2, "weft report takes it", "plan " SMALL "--exact-memory");
+}
+
+static void what_is_asked_against_the_winner_says_its_time(void **state)
+{
+    result r = weft("plan " SMALL "--top 1 --why-not dp=8");
+    assert_non_null(strstr(r.out, "\n  that is the winner: "));
+    done(&r);
+    r = weft("plan " SMALL "--top 1 --why-not tp=8");
+    assert_non_null(strstr(r.out, "slower than the winner's "));
+    done(&r);
+    refuses(2, "tp stands twice", "plan " SMALL "--why-not tp=8,tp=4");
+    refuses(2, "--foo is no layout option", "plan " SMALL "--why-not foo=3");
+}
+
+/* Ties within the model's error put a simpler layout above a faster one: that is said. */
+static void a_table_not_by_time_says_so(void **state)
+{
+    result r = weft("plan llama3-70b -M h100:8x8 --seq 4096 --global-batch 256");
+    assert_non_null(strstr(r.out, "\nnot by time alone: "));
+    assert_non_null(strstr(r.out, "% against row 1"));
+    done(&r);
+    r = weft("plan " SMALL "--top 3 --tie 0");
+    assert_null(strstr(r.out, "not by time alone"));
+    done(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -168,6 +261,11 @@ int main(void)
         cmocka_unit_test(words_explain_and_say_why_not),
         cmocka_unit_test(lines_of_other_tools_go_out_and_come_back),
         cmocka_unit_test(bad_lines_name_what_was_typed),
+        cmocka_unit_test(what_a_tool_cannot_run_is_said),
+        cmocka_unit_test(pins_that_cannot_be_name_their_rule),
+        cmocka_unit_test(flags_of_no_use_are_not_in_the_help),
+        cmocka_unit_test(what_is_asked_against_the_winner_says_its_time),
+        cmocka_unit_test(a_table_not_by_time_says_so),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
