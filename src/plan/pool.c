@@ -169,7 +169,7 @@ static weft_status weigh(wf_pool *pool, const weft_cost_model *q, const weft_lay
         if (most.total <= room || least.total > room) return WEFT_OK;
     }
     WF_TRY(get_schedule(pool, l, settled(l), &s));
-    WF_TRY(wf_predict_held(q, l, &pool->prices, s, NULL, &held));
+    WF_TRY(wf_predict_fits(q, l, &pool->prices, s, &held));
     put_memory(q, &held, out);
     return WEFT_OK;
 }

@@ -46,9 +46,9 @@ weft_status wf_pool_peaks(wf_pool *pool, const weft_layout *l,
                           const wf_peaks **out) WEFT_MUST_CHECK;
 void wf_pool_clear(wf_pool *pool);
 
-/* weft_cost_evaluate() with `fits` as the schedule has it. Memory is what the fullest rank
- * holds at most where that fits, and at least where not even that does; between the two the
- * schedule is walked, and it is what that holds. stride as in wf_cost_evaluate(). */
+/* weft_cost_evaluate() with `fits` as the schedule has it: it is walked where what a rank
+ * holds at least fits and what it holds at most does not. Memory is of the fullest rank at
+ * most if it fits, else of one that is too full at least. stride as in wf_cost_evaluate(). */
 weft_status wf_value(wf_pool *pool, const weft_cost_model *q, const weft_layout *l,
                      const int64_t *stride, weft_cost *out) WEFT_MUST_CHECK;
 /* The same, but where the bound is above most_s nothing is asked of memory: `fits` is 1. */

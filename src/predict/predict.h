@@ -11,6 +11,10 @@
 weft_status wf_predict_held(const weft_cost_model *q, const weft_layout *l,
                             wf_prices *prices, const weft_schedule *s,
                             weft_memory *memory, weft_memory *out) WEFT_MUST_CHECK;
+/* Does that fit? *out: a rank that does not, at least; or the fullest, at most. */
+weft_status wf_predict_fits(const weft_cost_model *q, const weft_layout *l,
+                            wf_prices *prices, const weft_schedule *s,
+                            weft_memory *out) WEFT_MUST_CHECK;
 /* options.exact_memory: activations, logits, temporaries and comm in place of those above.
  * costs: when messages are under way. */
 weft_status wf_predict_exact(const weft_cost_model *q, const weft_layout *l,
