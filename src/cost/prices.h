@@ -12,16 +12,20 @@ typedef struct wf_price_key {
     int64_t cp_comm; /* its first letter */
 } wf_price_key;
 
+/* The shape of a layout's schedule, as it was asked for last. */
+typedef struct wf_last_shape {
+    char schedule[16];
+    int p, m, v, group;
+    weft_schedule shape;
+    const weft_schedule_kind *kind;
+    int splits; /* as of wf_line */
+} wf_last_shape;
+
 /* Prices of layers that the layouts of a search share; zeroed is empty. Of one model. */
 enum { WF_PRICES = 4096 };
 typedef struct wf_prices {
-    wf_split split;                 /* read last        */
-    const weft_schedule_kind *kind; /* asked for last   */
-    struct {                        /* the same, whole  */
-        char schedule[16];
-        int p, m, v, group;
-        weft_schedule shape;
-    } last;
+    wf_split split; /* read last        */
+    wf_last_shape last;
     struct {
         int filled;
         wf_price_key key;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "schedule/ir.h"
 #include "schedule/kind.h"
 
 /* ---- stages, each sort priced once ----------------------------------------------- */
@@ -103,31 +104,38 @@ static void lay_out(wf_line *x, wf_split *split)
     }
 }
 
-static const weft_schedule_kind *kind_of(const weft_layout *l, wf_prices *cache)
+static weft_status read_shape(const weft_layout *l, wf_line *x)
 {
-    if (!cache) return weft_schedule_kind_find(l->schedule);
-    if (!cache->kind || strcmp(cache->kind->name, l->schedule))
-        cache->kind = weft_schedule_kind_find(l->schedule);
-    return cache->kind;
+    WF_TRY(weft_layout_shape(l, &x->shape));
+    x->kind = weft_schedule_kind_find(l->schedule);
+    x->splits = strstr(l->schedule, "zb") || l->schedule[0] == 'v' ||
+                !strncmp(l->schedule, "dual", 4) || !strcmp(l->schedule, "optimal");
+    return WEFT_OK;
 }
 
 /* Layouts that follow each other in a search mostly have one shape. */
-static weft_status shape_of(const weft_layout *l, wf_prices *cache, weft_schedule *out)
+static weft_status shape_of(const weft_layout *l, wf_prices *cache, wf_line *x)
 {
     int m = (int)weft_layout_n_micro(l);
 
-    if (!cache) return weft_layout_shape(l, out);
-    if (cache->last.p != l->pp || cache->last.m != m || cache->last.v != l->vpp ||
-        cache->last.group != l->group || strcmp(cache->last.schedule, l->schedule)) {
-        cache->last.p = 0;
-        WF_TRY(weft_layout_shape(l, &cache->last.shape));
-        memcpy(cache->last.schedule, l->schedule, sizeof cache->last.schedule);
-        cache->last.p = l->pp;
-        cache->last.m = m;
-        cache->last.v = l->vpp;
-        cache->last.group = l->group;
+    if (!cache) return read_shape(l, x);
+    wf_last_shape *last = &cache->last;
+    if (last->p != l->pp || last->m != m || last->v != l->vpp ||
+        last->group != l->group || strcmp(last->schedule, l->schedule)) {
+        WF_TRY(read_shape(l, x));
+        memcpy(last->schedule, l->schedule, sizeof last->schedule);
+        last->p = l->pp;
+        last->m = m;
+        last->v = l->vpp;
+        last->group = l->group;
+        last->shape = x->shape;
+        last->kind = x->kind;
+        last->splits = x->splits;
+        return WEFT_OK;
     }
-    *out = cache->last.shape;
+    x->shape = last->shape;
+    x->kind = last->kind;
+    x->splits = last->splits;
     return WEFT_OK;
 }
 
@@ -137,10 +145,7 @@ weft_status wf_line_make(const weft_cost_model *q, const weft_layout *l,
     WF_TRY(wf_place_make(q, l, &x->p));
     for (int axis = 0; stride && axis < WEFT_N_AXES; axis++)
         x->p.stride[axis] = stride[axis];
-    WF_TRY(shape_of(l, cache, &x->shape));
-    x->kind = kind_of(l, cache);
-    x->splits = strstr(l->schedule, "zb") || l->schedule[0] == 'v' ||
-                !strncmp(l->schedule, "dual", 4) || !strcmp(l->schedule, "optimal");
+    WF_TRY(shape_of(l, cache, x));
     x->p.stages = weft_schedule_stages(&x->shape);
     x->n_sorts = 0;
     if (x->p.stages > WF_MAX_STAGES)
@@ -226,6 +231,12 @@ void wf_line_rank(wf_line *x, int rank, wf_rank *out)
     *out = r;
 }
 
+int wf_line_copies(const wf_line *x, int rank)
+{
+    return x->kind->weight_copies ? x->kind->weight_copies(&x->shape, rank)
+                                  : 1 + wf_bidirectional(&x->shape);
+}
+
 int64_t wf_line_peak(const wf_line *x, int rank, int *exact)
 {
     int64_t n = x->kind->peak ? x->kind->peak(&x->shape, rank) : -1;
@@ -241,7 +252,7 @@ void wf_line_memory(wf_line *x, int rank, const wf_rank *r, weft_memory *out,
                     int *exact)
 {
     double act = (double)wf_line_peak(x, rank, exact) * r->chunk_act;
-    wf_rank_memory(&x->p, r, act, weft_schedule_weight_copies(&x->shape, rank), out);
+    wf_rank_memory(&x->p, r, act, wf_line_copies(x, rank), out);
     out->stage = rank;
 }
 
@@ -271,7 +282,7 @@ static void held(wf_line *x, int rank, int64_t in_flight, int64_t in_flight_w,
         return;
     }
     double act = most_held(&r, in_flight, in_flight_w);
-    wf_rank_memory(&x->p, &r, act, weft_schedule_weight_copies(&x->shape, rank), out);
+    wf_rank_memory(&x->p, &r, act, wf_line_copies(x, rank), out);
     out->stage = rank;
 }
 
@@ -289,8 +300,8 @@ void wf_line_least(wf_line *x, int rank, const wf_rank *r, weft_memory *out)
 {
     int64_t n = x->kind->peak ? x->kind->peak(&x->shape, rank) : 0;
 
-    wf_rank_memory(&x->p, r, least_held(r, n > 0 ? n : 0, 0),
-                   weft_schedule_weight_copies(&x->shape, rank), out);
+    wf_rank_memory(&x->p, r, least_held(r, n > 0 ? n : 0, 0), wf_line_copies(x, rank),
+                   out);
     out->stage = rank;
 }
 
@@ -304,7 +315,7 @@ weft_status wf_cost_range(const weft_cost_model *q, const weft_layout *l,
     WF_TRY(wf_line_make(q, l, cache, NULL, &x));
     least->total = most->total = -1;
     for (int r = 0; r < l->pp; r++) {
-        int copies = weft_schedule_weight_copies(&x.shape, r);
+        int copies = wf_line_copies(&x, r);
         int64_t n = in_flight[r], w = in_flight_w[r];
         wf_rank rank;
         weft_memory m;

@@ -43,8 +43,7 @@ static void hold(wf_line *x, const weft_schedule *s, int rank, const wf_rank *r,
             wf_line_stage(x, weft_schedule_stage(s, rank, c), NULL);
         chunk[c] = (bytes){cost->act_bytes, cost->act_w_bytes};
     }
-    wf_rank_memory(&x->p, r, fullest(s, rank, chunk),
-                   weft_schedule_weight_copies(&x->shape, rank), out);
+    wf_rank_memory(&x->p, r, fullest(s, rank, chunk), wf_line_copies(x, rank), out);
     out->stage = rank;
 }
 
