@@ -436,6 +436,23 @@ void wf_space_report(const wf_space *s, weft_plan *out)
     qsort(out->rejected, (size_t)out->n_rejected, sizeof *out->rejected, most_first);
 }
 
+/* After the message that `given` does not divide the ranks: the nearest that do. */
+static void say_nearest(int ranks, int64_t given, char *why, size_t size)
+{
+    size_t n = strlen(why);
+    int below = ranks, above = ranks;
+
+    for (int d = 1; d <= ranks; d++) {
+        if (ranks % d) continue;
+        if (d <= given) below = d;
+        if (d >= given && above == ranks) above = d;
+    }
+    if (below < above)
+        snprintf(why + n, size - n, ", or with these ranks %d or %d", below, above);
+    else
+        snprintf(why + n, size - n, ", or with these ranks %d", below);
+}
+
 /* Nothing is legal: the message of the rule that most broke. */
 static void say_broken(const wf_space *s, char *why, size_t size)
 {
@@ -445,10 +462,16 @@ static void say_broken(const wf_space *s, char *why, size_t size)
     for (int i = 0; i < WF_RULE_MEMORY; i++)
         if (s->rejected[i] && (rule < 0 || s->rejected[i] > s->rejected[rule]))
             rule = i;
-    if (!wf_space_shares_ranks(s) && weft_layout_resolve(&l, ranks, NULL) != WEFT_OK)
+    if (!wf_space_shares_ranks(s) && weft_layout_resolve(&l, ranks, NULL) != WEFT_OK) {
+        int degrees = (l.tp > 1) + (l.cp > 1) + (l.pp > 1) + (l.dp > 1);
         snprintf(why, size, "%s", weft_status_message());
-    else if (rule >= 0 &&
-             weft_layout_plan_check(&s->broke[rule], &s->q->arch) != WEFT_OK)
+        if (degrees == 1)
+            say_nearest(ranks,
+                        (int64_t)(l.tp > 1 ? l.tp : 1) * (l.cp > 1 ? l.cp : 1) *
+                            (l.pp > 1 ? l.pp : 1) * (l.dp > 1 ? l.dp : 1),
+                        why, size);
+    } else if (rule >= 0 &&
+               weft_layout_plan_check(&s->broke[rule], &s->q->arch) != WEFT_OK)
         snprintf(why, size, "%s", weft_status_message());
     else
         snprintf(why, size, "no layout has all that is given");

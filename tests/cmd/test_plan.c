@@ -188,7 +188,10 @@ static void pins_that_cannot_be_name_their_rule(void **state)
     static const struct {
         const char *pin, *why, *rejected;
     } c[] = {
-        {"--tp 3", "--tp 3 does not divide the 8 ranks", "ranks 1"},
+        {"--tp 3",
+         "--tp 3 does not divide the 8 ranks; 6 and 9 ranks would do, or with these "
+         "ranks 2 or 4\n",
+         "ranks 1"},
         {"--tp 16", "--tp 16 does not divide the 8 ranks", "ranks 1"},
         {"--global-batch 2147483647", "-m 1073741824 is the most", "micro-schedule "}};
     for (int i = 0; i < 3; i++) {
