@@ -120,6 +120,9 @@ WEFT_API int weft_schedule_kind_trains(const weft_schedule_kind *k);
 /** 1: a stage updates its weights after each of its backwards, and a backward takes the
  *  weights that its forward saw (pipedream); else the weights change between steps. */
 WEFT_API int weft_schedule_kind_asynchronous(const weft_schedule_kind *k);
+/** 1: all or some of its backwards come in two pieces, I (input gradient) and W (weight
+ *  gradient). */
+WEFT_API int weft_schedule_kind_splits(const weft_schedule_kind *k);
 
 /** Can this kind run (p, m, v)? WEFT_OK, or WEFT_E_INVALID whose message names the
  *  broken rule, the flag (-p, -m, -v, --group, --mem-limit, --placement), what was found

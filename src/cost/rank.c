@@ -108,8 +108,7 @@ static weft_status read_shape(const weft_layout *l, wf_line *x)
 {
     WF_TRY(weft_layout_shape(l, &x->shape));
     x->kind = weft_schedule_kind_find(l->schedule);
-    x->splits = strstr(l->schedule, "zb") || l->schedule[0] == 'v' ||
-                !strncmp(l->schedule, "dual", 4) || !strcmp(l->schedule, "optimal");
+    x->splits = weft_schedule_kind_splits(x->kind);
     return WEFT_OK;
 }
 

@@ -20,6 +20,7 @@ struct weft_schedule_kind {
     int takes_group;  /* --group means something */
     int searched;     /* mem_limit, times and placement of the options mean something */
     int forward_only; /* one op per (chunk, micro) */
+    int splits;       /* backwards in two pieces, I and W, or some of them */
     int two_ways;     /* half of the chunks are of a pipeline in the other direction */
     int asynchronous; /* a stage updates its weights after each of its backwards */
 

@@ -66,6 +66,11 @@ int weft_schedule_kind_trains(const weft_schedule_kind *k)
     return k && !k->forward_only;
 }
 
+int weft_schedule_kind_splits(const weft_schedule_kind *k)
+{
+    return k && k->splits;
+}
+
 int weft_schedule_kind_asynchronous(const weft_schedule_kind *k)
 {
     return k && k->asynchronous;

@@ -127,6 +127,31 @@ static void zb_h1_is_interleaved_zb_with_one_chunk(void **state)
 }
 
 /* Stage of (rank, chunk) by hand; cases 48 and the golden README. */
+static void kinds_that_say_so_and_no_other_split_their_backwards(void **state)
+{
+    static const int chunks[] = {1, 2, 4};
+    int seen[2] = {0, 0};
+
+    for (int i = 0; i < weft_schedule_kind_count(); i++) {
+        const weft_schedule_kind *k = weft_schedule_kind_at(i);
+        const char *name = weft_schedule_kind_name(k);
+        for (int p = 2; p <= 4; p++)
+            for (int m = p; m <= 2 * p; m++)
+                for (int c = 0; c < 3; c++) {
+                    if (weft_schedule_applicable(name, p, m, chunks[c], NULL)) continue;
+                    weft_schedule s = made(name, p, m, chunks[c]);
+                    char *text = ops_text(&s);
+                    int weights = strchr(text, 'W') != NULL;
+                    if (weights != weft_schedule_kind_splits(k))
+                        fail_msg("%s -p %d -m %d -v %d", name, p, m, chunks[c]);
+                    seen[weights]++;
+                    free(text);
+                    weft_schedule_clear(&s);
+                }
+    }
+    assert_true(seen[0] > 100 && seen[1] > 100);
+}
+
 static void stages_are_placed_as_the_header_says(void **state)
 {
     static const struct {
@@ -194,6 +219,7 @@ int main(void)
         cmocka_unit_test(forward_gives_its_last_group_the_remainder),
         cmocka_unit_test(each_kind_keeps_the_order_of_its_rule),
         cmocka_unit_test(zb_h1_is_interleaved_zb_with_one_chunk),
+        cmocka_unit_test(kinds_that_say_so_and_no_other_split_their_backwards),
         cmocka_unit_test(stages_are_placed_as_the_header_says),
         cmocka_unit_test(holder_inverts_stage_for_every_placement),
         cmocka_unit_test(placements_have_names),

@@ -88,6 +88,7 @@ const weft_schedule_kind wf_kind_dualpipe = {
         "two pipelines in opposite directions, forward beside backward; two copies "
         "of the weights",
     .source = "DeepSeek-AI 2024, DeepSeek-V3 Technical Report, section 3.2.1",
+    .splits = 1,
     .chunks = 2,
     .two_ways = 1,
     .applicable = applicable,

@@ -65,6 +65,7 @@ const weft_schedule_kind wf_kind_dualpipev = {
         "dualpipe folded to a V: forward beside backward, one copy of the weights",
     .source = "Qi et al. 2025, DualPipe could be better without the Dual; DeepSeek-AI, "
               "DualPipe",
+    .splits = 1,
     .chunks = 2,
     .applicable = applicable,
     .count = count,

@@ -81,6 +81,7 @@ const weft_schedule_kind wf_kind_interleaved_zb = {
     .source =
         "PyTorch pipelining, ScheduleInterleavedZeroBubble, after Qi et al. 2024, "
         "Zero Bubble Pipeline Parallelism",
+    .splits = 1,
     .chunks = 2,
     .takes_group = 1,
     .applicable = applicable,

@@ -184,6 +184,7 @@ const weft_schedule_kind wf_kind_optimal = {
     .summary = "found for unequal stages, latency and --mem-limit; --placement single, "
                "loop or v",
     .source = "weft; its time is printed beside a proved lower bound",
+    .splits = 1,
     .searched = 1,
     .applicable = applicable,
     .count = count,

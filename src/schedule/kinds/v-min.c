@@ -46,6 +46,7 @@ const weft_schedule_kind wf_kind_v_min = {
     .summary = "two chunks on a V with about a third of the activations of 1f1b",
     .source =
         "Qi et al. 2024, Pipeline Parallelism with Controllable Memory, section 4.2",
+    .splits = 1,
     .chunks = 2,
     .applicable = wf_on_v,
     .count = wf_v_count,

@@ -237,6 +237,7 @@ const weft_schedule_kind wf_kind_zb_auto = {
     .summary =
         "zero bubble found for given times and --mem-limit, --placement single or v",
     .source = "Qi et al. 2024, Zero Bubble Pipeline Parallelism",
+    .splits = 1,
     .searched = 1,
     .applicable = applicable,
     .count = count,

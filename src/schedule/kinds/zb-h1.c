@@ -59,6 +59,7 @@ const weft_schedule_kind wf_kind_zb_h1 = {
     .name = "zb-h1",
     .summary = "1f1b with the backward split: a third of its bubble, the same memory",
     .source = "Qi et al. 2024, Zero Bubble Pipeline Parallelism",
+    .splits = 1,
     .applicable = wf_on_single,
     .count = count,
     .generate = generate,

@@ -60,6 +60,7 @@ const weft_schedule_kind wf_kind_zb_h2 = {
     .summary =
         "no wait between a rank's first and last op; twice the activations of 1f1b",
     .source = "Qi et al. 2024, Zero Bubble Pipeline Parallelism",
+    .splits = 1,
     .applicable = wf_on_single,
     .count = count,
     .generate = generate,

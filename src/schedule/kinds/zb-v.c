@@ -103,6 +103,7 @@ const weft_schedule_kind wf_kind_zb_v = {
         "two chunks on a V, no wait between a rank's first and last op, the memory "
         "of 1f1b",
     .source = "Qi et al. 2024, Zero Bubble Pipeline Parallelism",
+    .splits = 1,
     .chunks = 2,
     .applicable = wf_on_v,
     .count = count,
