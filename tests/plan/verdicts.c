@@ -11,25 +11,9 @@
 #include <weft/envelope.h>
 #include <weft/plan.h>
 
-#define LESSON "layers=80,hidden=8192,heads=64,positions=4096"
+#include "plan/lesson.h"
+
 #define NARROW "layers=32,hidden=4096,heads=32,positions=4096"
-
-static weft_cost_model model_of(const char *arch, double params, const char *machine,
-                                double flops)
-{
-    weft_arch a;
-    weft_machine m;
-    weft_cost_options o;
-    weft_cost_model q;
-
-    weft_cost_defaults(&o);
-    o.achieved_flops_per_s = flops;
-    o.params = params;
-    if (weft_arch_parse(arch, &a) || weft_machine_parse(machine, &m) ||
-        weft_cost_prepare(&a, &m, &o, &q))
-        fail_msg("%s", weft_status_message());
-    return q;
-}
 
 typedef struct said {
     char rules[256]; /* blank-separated */
