@@ -33,12 +33,12 @@ static void put_winner(const planning *x, const weft_plan_row *winner,
 {
     char why[512];
     weft_text a = {NULL, 0, 0}, b = {NULL, 0, 0};
-    weft_writer u = weft_text_writer(&a), v = weft_text_writer(&b);
 
     if (weft_emit_check((weft_tool)x->o.tool, &winner->layout, &x->job.q.arch) ==
         WEFT_OK)
         return;
     snprintf(why, sizeof why, "%s", weft_status_message());
+    weft_writer u = weft_text_writer(&a), v = weft_text_writer(&b);
     wf_put_layout_words(&winner->layout, &u);
     wf_put_layout_words(&best->layout, &v);
     wf_cmd_note("plan",
