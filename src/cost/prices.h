@@ -18,7 +18,6 @@ typedef struct wf_last_shape {
     int p, m, v, group;
     weft_schedule shape;
     const weft_schedule_kind *kind;
-    int splits; /* as of wf_line */
 } wf_last_shape;
 
 /* Prices of layers that the layouts of a search share; zeroed is empty. Of one model. */

@@ -108,7 +108,6 @@ static weft_status read_shape(const weft_layout *l, wf_line *x)
 {
     WF_TRY(weft_layout_shape(l, &x->shape));
     x->kind = weft_schedule_kind_find(l->schedule);
-    x->splits = weft_schedule_kind_splits(x->kind);
     return WEFT_OK;
 }
 
@@ -129,12 +128,10 @@ static weft_status shape_of(const weft_layout *l, wf_prices *cache, wf_line *x)
         last->group = l->group;
         last->shape = x->shape;
         last->kind = x->kind;
-        last->splits = x->splits;
         return WEFT_OK;
     }
     x->shape = last->shape;
     x->kind = last->kind;
-    x->splits = last->splits;
     return WEFT_OK;
 }
 
@@ -145,6 +142,7 @@ weft_status wf_line_make(const weft_cost_model *q, const weft_layout *l,
     for (int axis = 0; stride && axis < WEFT_N_AXES; axis++)
         x->p.stride[axis] = stride[axis];
     WF_TRY(shape_of(l, cache, x));
+    x->splits = weft_schedule_kind_splits(x->kind);
     x->p.stages = weft_schedule_stages(&x->shape);
     x->n_sorts = 0;
     if (x->p.stages > WF_MAX_STAGES)
