@@ -91,6 +91,7 @@ int wf_cmd_mesh(int argc, char **argv)
                     "  weft mesh --tp 4 --dp 2 --gpus-per-node 4 --map-by node\n"
                     "  weft mesh --tp 2 --pp 4 --dp 2 --order tp,cp,dp,pp --rank 13\n",
         .later = "ep expert-model-parallel-size",
+        .layout = 1,
         .group = {{"Flags", .row = rows}}};
     wf_args args;
     int rc;

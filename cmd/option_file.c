@@ -7,29 +7,11 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "cmd/bom.h"
+#include "cmd/option_layout.h"
 #include "cmd/option_rows.h"
 #include "cmd/stdio_writer.h"
 
 enum { MOST_BYTES = 1 << 20 };
-
-/* A scalar as the user would type it; 0 for objects, arrays and null. */
-static int scalar_text(const json_t *v, char *buf, size_t size, const char **text)
-{
-    char number[32];
-    *text = buf;
-    switch (json_typeof(v)) {
-    case JSON_STRING: *text = json_string_value(v); return 1;
-    case JSON_INTEGER:
-        snprintf(buf, size, "%lld", (long long)json_integer_value(v));
-        return 1;
-    case JSON_REAL:
-        snprintf(buf, size, "%s", wf_num_text(json_real_value(v), number));
-        return 1;
-    case JSON_TRUE: *text = "true"; return 1;
-    case JSON_FALSE: *text = "false"; return 1;
-    default: return 0;
-    }
-}
 
 static weft_status not_a_value(const char *path, const char *key)
 {
@@ -53,7 +35,7 @@ static weft_status assign_array(wf_arg_store *s, int item, const char *path,
     for (size_t i = 0; i < json_array_size(v) && st == WEFT_OK; i++) {
         char buf[64];
         const char *text;
-        if (!scalar_text(json_array_get(v, i), buf, sizeof buf, &text))
+        if (!wf_scalar_text(json_array_get(v, i), buf, sizeof buf, &text))
             st = not_a_value(path, key);
         else if (keep_apart)
             st = wf_assign(s, item, text, path);
@@ -80,17 +62,37 @@ static weft_status assign_member(wf_arg_store *s, const char *path, const char *
                        near ? "\"?" : "");
     }
     if (json_is_array(v)) return assign_array(s, item, path, key, v);
-    if (!scalar_text(v, buf, sizeof buf, &text)) return not_a_value(path, key);
+    if (!wf_scalar_text(v, buf, sizeof buf, &text)) return not_a_value(path, key);
     return wf_assign(s, item, text, path);
 }
 
-weft_status wf_config_read(const char *path, wf_arg_store *s)
+/* A layout holds more than some of the commands that take one ask for, and what follows from
+ * its fields. */
+static int is_left_out(const wf_arg_store *s, const char *key)
+{
+    if (wf_items_find(s, key) >= 0) return 0;
+    return wf_is_derived_key(key) || wf_is_layout_key(key);
+}
+
+static weft_status assign_all(wf_arg_store *s, const char *path, int is_layout,
+                              json_t *root)
+{
+    const char *key;
+    json_t *v;
+
+    json_object_foreach(root, key, v)
+    {
+        if (is_layout && is_left_out(s, key)) continue;
+        WF_TRY(assign_member(s, path, key, v));
+    }
+    return is_layout ? wf_layout_keys_agree(path, root) : WEFT_OK;
+}
+
+weft_status wf_config_read(const char *path, int layout, wf_arg_store *s)
 {
     char *text;
     int64_t n;
     json_error_t error;
-    const char *key;
-    json_t *v;
     weft_status st = WEFT_OK;
 
     WF_TRY(wf_read_file(path, MOST_BYTES, &text, &n));
@@ -104,8 +106,7 @@ weft_status wf_config_read(const char *path, wf_arg_store *s)
         st = WF_FAIL(WEFT_E_INVALID, "%s: a run file is one JSON object of options",
                      path);
     else
-        json_object_foreach(root, key, v) if (st == WEFT_OK) st =
-            assign_member(s, path, key, v);
+        st = assign_all(s, path, layout && wf_is_layout(root), root);
     json_decref(root);
     return st;
 }

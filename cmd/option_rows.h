@@ -58,8 +58,8 @@ void wf_item_print(const wf_item *it, weft_writer *out);
  * with one that would be refused. */
 void wf_item_put_json(const wf_item *it, wf_json *j);
 
-/* Read a JSON run file into assignments. */
-weft_status wf_config_read(const char *path, wf_arg_store *s);
+/* Read a JSON run file into assignments. layout: it may be one as weft plan writes it. */
+weft_status wf_config_read(const char *path, int layout, wf_arg_store *s);
 void wf_config_print(const wf_arg_store *s, weft_writer *out);
 void wf_help_print(const wf_command_line *line, const wf_arg_store *s,
                    weft_writer *out);

@@ -242,7 +242,7 @@ static weft_status parse(const wf_command_line *line, int argc, char **argv,
     clear_table(&table);
     if (st != WEFT_OK || s->help) return st;
     int64_t n_line = s->n_set;
-    if (s->config) WF_TRY(wf_config_read(s->config, s));
+    if (s->config) WF_TRY(wf_config_read(s->config, line->layout, s));
     return apply(s, n_line);
 }
 

@@ -83,6 +83,7 @@ typedef struct wf_command_line {
     const char *later;    /* flags known but not in this version, blank-separated */
     const char *hidden;   /* flags that only their default is legal for here: not in
                              --help, blank-separated                     */
+    int layout;           /* 1: a run file may be a layout of weft plan --json   */
     wf_option_group group[WF_MAX_GROUPS];
 } wf_command_line;
 

@@ -124,6 +124,7 @@ int wf_cmd_report(int argc, char **argv)
             "      -M h100:8x8 --tp 8 --pp 8 --global-batch 256 --seq 4096 \\\n"
             "      --achieved-flops 400TFLOP/s\n"
             "  weft report llama3-70b -M h100:8x8 --from megatron launch.sh\n",
+        .layout = 1,
         .group = {{"Report", .row = rows},
                   {"Layout", .table = wf_layout_plan_table(), .object = &job.layout},
                   {"Training program", .table = wf_cost_table(), .object = &job.cost}}};

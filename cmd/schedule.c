@@ -215,7 +215,9 @@ int wf_cmd_schedule(int argc, char **argv)
         {"group", .type = WF_OPT_INT, .out = &a.group, .arg = "N",
          .help = "micro-batches in a group (interleaved kinds); 0 is the kind's own",
          .alias = "microbatch-group-size-per-virtual-pipeline-stage"},
-        TEXT("kind", kind, "KIND", "the schedule, where it is no word of its own"),
+        {"kind", .type = WF_OPT_TEXT, .out = &a.kind, .arg = "KIND",
+         .help = "the schedule, where it is no word of its own",
+         .alias = "schedule pipeline-schedule"},
         {"placement", .type = WF_OPT_CHOICE, .out = &a.placement,
          .choices = "single loop v bidir bidirv",
          .help =
@@ -325,6 +327,7 @@ int wf_cmd_schedule(int argc, char **argv)
             "--mem-limit 8GiB\n"
             "  weft schedule gpipe -p 4 -m 4 --ops > mine.txt\n"
             "  weft schedule check mine.txt && weft schedule sim mine.txt\n",
+        .layout = 1,
         .group = {{"Shape", .row = shape},
                   {"Costs", .row = costs},
                   {"Steps", .row = steps},

@@ -396,6 +396,7 @@ int wf_cmd_train(int argc, char **argv)
                     "  mpirun -n 8 weft train --data notes.txt --tp 2 --pp 2\n"
                     "  weft train --model gpt2 --pp 4 --global-batch 64 --dry-run\n",
         .later = "recompute save load cp-comm-type",
+        .layout = 1,
         .group = {{"Run", .row = rows.run},
                   {"Optimizer", .row = rows.optim},
                   {"Job", .row = rows.job},

@@ -468,6 +468,7 @@ int wf_cmd_verify(int argc, char **argv)
         .examples = "  weft verify --tp 2 --pp 2 --dp 2\n"
                     "  weft verify --all-layouts 8 --dtype f64\n"
                     "  mpirun -n 8 weft verify --all-layouts 8 --covering\n",
+        .layout = 1,
         .group = {{"Verify", .row = rows},
                   {"Job", .row = v.job_rows},
                   {"Layout", .table = wf_layout_table(), .object = &v.layout}}};

@@ -101,6 +101,73 @@ static void a_plan_has_every_key_of_the_interface(void **state)
     json_decref(j);
 }
 
+/* A row's layout, copied into a file, is what the other commands are told. */
+static void a_planned_layout_is_a_run_file_of_every_command(void **state)
+{
+    json_t *plan = weft_json("plan layers=4,hidden=128,heads=4,positions=64 "
+                             "-M h100:1x4 --global-batch 8 --seq 64 --pp 2 --tp 2 "
+                             "--zero 0 --cp 1 --no-sp --recompute none --top 1 --json");
+    json_t *row = json_array_get(json_object_get(plan, "layouts"), 0);
+    json_t *layout = json_object_get(row, "layout");
+    char *text = json_dumps(layout, 0);
+    write_text("row.json", text);
+    free(text);
+
+    json_t *j = weft_json("report layers=4,hidden=128,heads=4,positions=64 "
+                          "-M h100:1x4 --config row.json --json");
+    assert_true(json_equal(json_object_get(j, "layout"), layout));
+    assert_true(number(j, "step_time_s") / number(row, "step_time_s") < 1 + 1e-9);
+    assert_true(number(j, "step_time_s") / number(row, "step_time_s") > 1 - 1e-9);
+    json_decref(j);
+    j = weft_json("schedule --config row.json --json");
+    assert_int_equal(number(j, "p"), 2);
+    assert_int_equal(number(j, "m"), number(layout, "n_micro"));
+    assert_string_equal(json_string_value(json_object_get(j, "kind")),
+                        json_string_value(json_object_get(layout, "schedule")));
+    json_decref(j);
+    j = weft_json("mesh --config row.json --json");
+    assert_int_equal(number(j, "world"), 4);
+    json_decref(j);
+#ifdef WEFT_HAVE_TRAIN
+    result r = weft("verify --config row.json");
+    assert_int_equal(r.rc, 0);
+    done(&r);
+    write_text("words.txt", "words and words and words and words and words and so on, "
+                            "until there are enough of them for 64 tokens");
+    r = weft("train --config row.json --data words.txt --dry-run");
+    assert_int_equal(r.rc, 0);
+    assert_non_null(strstr(r.out, "layout: tp=2 pp=2 dp=1"));
+    done(&r);
+#endif
+    json_decref(plan);
+}
+
+static void what_a_layout_file_says_of_itself_is_true(void **state)
+{
+    static const char *const command[] = {
+        "schedule", "mesh",   "report gpt2 -M h100:1x4",
+#ifdef WEFT_HAVE_TRAIN
+        "train",    "verify",
+#endif
+        NULL};
+    for (int i = 0; command[i]; i++) {
+        write_text("row.json", "{\"tp\": 2, \"pp\": 2, \"dp\": 1, \"world\": 8}");
+        refuses(2, "row.json: \"world\" is 8, but tp 2 * cp 1 * pp 2 * dp 1 are 4",
+                "%s --config row.json", command[i]);
+        write_text("row.json", "{\"pp\": 2, \"dp\": 2, \"global_batch\": 16, "
+                               "\"micro_batch\": 2, \"n_micro\": 5}");
+        refuses(2,
+                "row.json: \"n_micro\" is 5, but global_batch 16 / (micro_batch 2 * dp "
+                "2) are 4",
+                "%s --config row.json", command[i]);
+        write_text("row.json", "{\"tp\": 2, \"world\": 8}");
+        refuses(2, "\"world\" follows from tp, pp and dp, which the file does not all",
+                "%s --config row.json", command[i]);
+    }
+    write_text("row.json", "{\"world\": 8}");
+    refuses(2, "no option \"world\"", "doctor --config row.json");
+}
+
 static void words_explain_and_say_why_not(void **state)
 {
     result r = weft("plan " SMALL "--explain --why-not tp=8 --top 2");
@@ -261,6 +328,8 @@ int main(void)
         cmocka_unit_test(the_lesson_is_one_command),
         cmocka_unit_test(what_does_not_fit_is_a_no),
         cmocka_unit_test(a_plan_has_every_key_of_the_interface),
+        cmocka_unit_test(a_planned_layout_is_a_run_file_of_every_command),
+        cmocka_unit_test(what_a_layout_file_says_of_itself_is_true),
         cmocka_unit_test(words_explain_and_say_why_not),
         cmocka_unit_test(lines_of_other_tools_go_out_and_come_back),
         cmocka_unit_test(bad_lines_name_what_was_typed),
