@@ -3,6 +3,7 @@
 #include "cmd/trace_file.h"
 
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <weft/draw.h>
@@ -105,6 +106,20 @@ static int is_slice(const json_t *event)
     return phase && !strcmp(phase, "X");
 }
 
+/* A timeline takes time, and no more of it than any unit can say. */
+static weft_status check_span(const weft_trace *t)
+{
+    double begin = t->entry[0].start, end = t->entry[0].end;
+
+    for (int64_t i = 1; i < t->n; i++) {
+        begin = fmin(begin, t->entry[i].start);
+        end = fmax(end, t->entry[i].end);
+    }
+    if (end - begin > 0 && end - begin < 1e300) return WEFT_OK;
+    return WF_FAIL(WEFT_E_INVALID, "its slices begin at %g and end at %g: no timeline",
+                   begin, end);
+}
+
 static weft_status take_events(const json_t *events, weft_trace *t)
 {
     for (size_t i = 0; i < json_array_size(events); i++) {
@@ -115,7 +130,8 @@ static weft_status take_events(const json_t *events, weft_trace *t)
             return WF_FAIL(st, "event %zu: %s", i, weft_status_message());
     }
     if (!t->n) return WF_FAIL(WEFT_E_INVALID, "there is no slice (\"ph\":\"X\") in it");
-    return weft_trace_check(t);
+    WF_TRY(weft_trace_check(t));
+    return check_span(t);
 }
 
 static weft_status take_trace(const json_t *root, weft_trace *t)

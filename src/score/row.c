@@ -83,6 +83,20 @@ weft_status wf_row_number(const wf_row *r, wf_column c, double *out)
     return WEFT_OK;
 }
 
+weft_status wf_row_count(const wf_row *r, wf_column c, weft_run *run, int64_t *out)
+{
+    double x;
+
+    WF_TRY(wf_row_number(r, c, &x));
+    *out = 0;
+    if (x <= 0x1p53 && floor(x) == x)
+        *out = (int64_t)x;
+    else
+        wf_run_skip(run, "%s: %s is not a whole number up to 2^53", wf_column_names[c],
+                    wf_row_text(r, c));
+    return WEFT_OK;
+}
+
 void wf_run_skip(weft_run *run, const char *format, ...)
 {
     va_list args;

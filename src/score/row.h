@@ -56,6 +56,9 @@ typedef struct wf_row {
 const char *wf_row_text(const wf_row *r, wf_column c);
 /* A number, or 0 for an empty field or one that says it is none ("n/a", "OOM", "max ..."). */
 weft_status wf_row_number(const wf_row *r, wf_column c, double *out) WEFT_MUST_CHECK;
+/* A whole number, or 0 as above; any other is a reason to leave the run out. */
+weft_status wf_row_count(const wf_row *r, wf_column c, weft_run *run,
+                         int64_t *out) WEFT_MUST_CHECK;
 /* Does the field hold this word, whatever its case? */
 int wf_row_has(const wf_row *r, wf_column c, const char *word);
 

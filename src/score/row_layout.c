@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/error.h"
 #include "score/row.h"
 
-static weft_status degree(const wf_row *r, wf_column c, int32_t missing, int32_t *out)
+static weft_status degree(const wf_row *r, wf_column c, weft_run *run, int32_t missing,
+                          int32_t *out)
 {
-    double x;
-    WF_TRY(wf_row_number(r, c, &x));
-    *out = x >= 1 && x <= 1e6 ? (int32_t)x : missing;
+    int64_t x;
+    WF_TRY(wf_row_count(r, c, run, &x));
+    *out = x >= 1 && x <= 1000000 ? (int32_t)x : missing;
     return WEFT_OK;
 }
 
@@ -84,31 +86,29 @@ static void set_stages(weft_run *run)
     weft_text_clear(&text);
 }
 
-static void check(const wf_row *r, weft_run *run)
+static weft_status check(const wf_row *r, weft_run *run)
 {
     weft_layout *l = &run->layout;
-    double gpus;
+    int64_t gpus;
 
-    if (wf_row_number(r, WF_COL_GPUS, &gpus) != WEFT_OK) return;
-    if (*run->skip) return;
-    if (weft_layout_world(l) != (int)gpus)
-        wf_run_skip(run, "tp %d * cp %d * pp %d * dp %d = %d ranks, but gpus is %d",
-                    l->tp, l->cp, l->pp, l->dp, weft_layout_world(l), (int)gpus);
+    WF_TRY(wf_row_count(r, WF_COL_GPUS, run, &gpus));
+    if (*run->skip) return WEFT_OK;
+    if (weft_layout_world(l) != gpus)
+        wf_run_skip(run,
+                    "tp %d * cp %d * pp %d * dp %d = %d ranks, but gpus is %" PRId64,
+                    l->tp, l->cp, l->pp, l->dp, weft_layout_world(l), gpus);
     else if (weft_layout_plan_check(l, &run->arch) != WEFT_OK)
         wf_run_skip(run, "%s", weft_status_message());
+    return WEFT_OK;
 }
 
 static weft_status batch(const wf_row *r, weft_run *run)
 {
     weft_layout *l = &run->layout;
-    double micro, global, seq;
 
-    WF_TRY(wf_row_number(r, WF_COL_MICRO_BATCH, &micro));
-    WF_TRY(wf_row_number(r, WF_COL_GLOBAL_BATCH, &global));
-    WF_TRY(wf_row_number(r, WF_COL_SEQ, &seq));
-    l->seq = (int64_t)seq;
-    l->micro_batch = (int64_t)micro;
-    l->global_batch = (int64_t)global;
+    WF_TRY(wf_row_count(r, WF_COL_MICRO_BATCH, run, &l->micro_batch));
+    WF_TRY(wf_row_count(r, WF_COL_GLOBAL_BATCH, run, &l->global_batch));
+    WF_TRY(wf_row_count(r, WF_COL_SEQ, run, &l->seq));
     if (!l->global_batch) wf_run_skip(run, "global_batch is not given");
     if (!l->micro_batch) wf_run_skip(run, "micro_batch is not given");
     return WEFT_OK;
@@ -120,12 +120,12 @@ weft_status wf_row_layout(const wf_row *r, weft_run *out)
     int old = !out->options.fused_attention;
 
     weft_layout_defaults(l);
-    WF_TRY(degree(r, WF_COL_TP, 0, &l->tp));
-    WF_TRY(degree(r, WF_COL_PP, 0, &l->pp));
-    WF_TRY(degree(r, WF_COL_DP, 0, &l->dp));
-    WF_TRY(degree(r, WF_COL_CP, 1, &l->cp));
-    WF_TRY(degree(r, WF_COL_VPP, 1, &l->vpp));
-    WF_TRY(degree(r, WF_COL_EP, 1, &l->ep));
+    WF_TRY(degree(r, WF_COL_TP, out, 0, &l->tp));
+    WF_TRY(degree(r, WF_COL_PP, out, 0, &l->pp));
+    WF_TRY(degree(r, WF_COL_DP, out, 0, &l->dp));
+    WF_TRY(degree(r, WF_COL_CP, out, 1, &l->cp));
+    WF_TRY(degree(r, WF_COL_VPP, out, 1, &l->vpp));
+    WF_TRY(degree(r, WF_COL_EP, out, 1, &l->ep));
     if (!l->tp || !l->pp || !l->dp) wf_run_skip(out, "tp, pp or dp is not given");
     if (!l->tp) l->tp = 1;
     if (!l->pp) l->pp = 1;
@@ -139,6 +139,5 @@ weft_status wf_row_layout(const wf_row *r, weft_run *out)
     set_recompute(r, out);
     set_schedule(r, out);
     set_stages(out);
-    check(r, out);
-    return WEFT_OK;
+    return check(r, out);
 }

@@ -130,6 +130,13 @@ static void traces_that_are_none_are_refused_by_name(void **state)
     refuses(2, "none.json cannot be read", "compare a.json none.json");
     write_text("x.json", "{\"traceEvents\":[]}");
     refuses(2, "x.json: no trace that weft wrote", "compare x.json a.json");
+    write_text("x.json",
+               "{\"otherData\":{\"unit\":\"\",\"title\":\"t\",\"n_ranks\":1},"
+               "\"traceEvents\":[{\"ph\":\"X\",\"pid\":0,\"tid\":0,\"args\":{\"kind\":"
+               "\"F\",\"micro\":0,\"chunk\":0,\"slice\":0,\"flags\":0,\"step\":0,"
+               "\"bytes\":0,\"start\":2,\"end\":2}}]}");
+    refuses(2, "x.json: its slices begin at 2 and end at 2: no timeline",
+            "compare x.json a.json");
     write_text("x.json", "\x01\x02garbage");
     refuses(2, "x.json:1:", "compare a.json x.json");
     write_text("x.json", "");

@@ -4,6 +4,8 @@
 # undefined behaviour sanitizers. The inputs found stay in the build folder, so that the next
 # run goes on from them. usage: libfuzzer.sh SOURCE FOLDER [NAME]
 # WEFT_FUZZ_SECONDS: how long a harness runs (60; at most 540)
+# WEFT_FUZZ_SEED: where its random numbers begin (1: a run says what the last one said of the
+# same program; 0: elsewhere each time, to look for more)
 set -euo pipefail
 source=$1 folder=$2 name=${3:-}
 for package in clang-14 libclang-rt-14-dev; do
@@ -24,7 +26,8 @@ seconds=${WEFT_FUZZ_SECONDS:-60}
 [ "$seconds" -le 540 ] || seconds=540
 mkdir -p "$folder/found/$name"
 cd "$folder/found" # what breaks a promise is left here as crash-*, leak-*, timeout-*
-"$folder/fuzz_$name" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -max_len=8192 \
-    -artifact_prefix="$name-" "$name" "$source/tests/fuzz/seeds/$name" >"$name.log" 2>&1 ||
+"$folder/fuzz_$name" -seed="${WEFT_FUZZ_SEED:-1}" -max_total_time="$seconds" \
+    -timeout=10 -rss_limit_mb=2048 -max_len=8192 -artifact_prefix="$name-" \
+    "$name" "$source/tests/fuzz/seeds/$name" >"$name.log" 2>&1 ||
     { tail -n 40 "$name.log"; exit 1; }
 tail -n 1 "$name.log"

@@ -83,6 +83,10 @@ static void what_cannot_be_modelled_has_a_reason(void **state)
          "tp 8 * cp 1 * pp 4 * dp 4 = 128 ranks, but gpus is 64"},
         {"a,s," MODEL "fp16,64,8,1,4,1,2,1,1,no,full,,128,1F1B," MEASURED,
          "micro_batch is not given"},
+        {"a,s," MODEL "fp16,3e38,8,1,4,1,2,1,1,no,full,2,128,1F1B," MEASURED,
+         "gpus: 3e38 is not a whole number"},
+        {"a,s," MODEL "fp16,64,8,1,4,1,2,1,1,no,full,2.5,128,1F1B," MEASURED,
+         "micro_batch: 2.5 is not a whole number"},
         {"a,s," MODEL "fp8," LAYOUT MEASURED, "A100 SXM 80GB has no fp8"},
         {"a,s,M,7,32,4096,32,32,16384,gelu,51200,2048,TPU v4,32,275,50,25,bf16," LAYOUT
              MEASURED,
