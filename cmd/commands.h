@@ -18,11 +18,8 @@ int wf_cmd_machine(int argc, char **argv);
 int wf_cmd_report(int argc, char **argv);
 int wf_cmd_plan(int argc, char **argv);
 int wf_cmd_score(int argc, char **argv);
-/* `weft machine measure`, in builds with libweft-run. */
-int wf_machine_measure(int argc, char **argv);
-/* In builds with libweft-run (WEFT_HAVE_TRAIN, WEFT_HAVE_VERIFY,
- * WEFT_HAVE_GENERATE). */
+/* In builds with libweft-run (WEFT_HAVE_RUN). */
 int wf_cmd_train(int argc, char **argv);
 int wf_cmd_verify(int argc, char **argv);
-int wf_cmd_generate(int argc, char **argv);
+int wf_machine_measure(int argc, char **argv); /* `weft machine measure` */
 #endif

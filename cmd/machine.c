@@ -115,7 +115,7 @@ static int show(int argc, char **argv)
 static const wf_command actions[] = {
     {"list", "the presets", list},
     {"show", "one machine: facts, links, constants", show},
-#ifdef WEFT_HAVE_MEASURE
+#ifdef WEFT_HAVE_RUN
     {"measure", "time this machine and write its file", wf_machine_measure},
 #endif
 };

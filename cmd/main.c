@@ -19,14 +19,9 @@ static const wf_command commands[] = {
     {"schedule", "draw, simulate and check a pipeline schedule", wf_cmd_schedule},
     {"mesh", "which rank sits where, and the groups of every axis", wf_cmd_mesh},
     {"model", "what a model is made of, its parameters and FLOPs", wf_cmd_model},
-#ifdef WEFT_HAVE_TRAIN
+#ifdef WEFT_HAVE_RUN
     {"train", "train a model split over ranks", wf_cmd_train},
-#endif
-#ifdef WEFT_HAVE_VERIFY
     {"verify", "prove split training equal to unsplit training", wf_cmd_verify},
-#endif
-#ifdef WEFT_HAVE_GENERATE
-    {"generate", "text from trained weights", wf_cmd_generate},
 #endif
     {"report", "what one layout of a model costs on a machine", wf_cmd_report},
     {"plan", "the best layouts of a model on a machine", wf_cmd_plan},

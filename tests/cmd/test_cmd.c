@@ -16,7 +16,7 @@ int main(void)
                 {schedule_draw_tests, n_schedule_draw_tests},
                 {mesh_tests, n_mesh_tests},
                 {compare_tests, n_compare_tests},
-#ifdef WEFT_HAVE_TRAIN
+#ifdef WEFT_HAVE_RUN
                 {train_tests, n_train_tests},
 #endif
                 {doctor_tests, n_doctor_tests}};

@@ -477,7 +477,7 @@ static void what_cannot_be_read_ends_with_status_2(void **state)
     refuses(2, "unexpected word 'b'", "model gpt2 b");
     refuses(2, "an image of this model has 197 tokens", "model vit-b16 --seq 5");
     refuses(2, "did you mean llama3-8b?", "model llama3-8");
-#ifdef WEFT_HAVE_TRAIN
+#ifdef WEFT_HAVE_RUN
     write_text("config.json", files[4].text);
     refuses(2, "family 'llama' is not in this version; gpt2 is",
             "train --model config.json --dry-run");

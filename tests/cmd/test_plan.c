@@ -128,7 +128,7 @@ static void a_planned_layout_is_a_run_file_of_every_command(void **state)
     j = weft_json("mesh --config row.json --json");
     assert_int_equal(number(j, "world"), 4);
     json_decref(j);
-#ifdef WEFT_HAVE_TRAIN
+#ifdef WEFT_HAVE_RUN
     result r = weft("verify --config row.json");
     assert_int_equal(r.rc, 0);
     done(&r);
@@ -146,7 +146,7 @@ static void what_a_layout_file_says_of_itself_is_true(void **state)
 {
     static const char *const command[] = {
         "schedule", "mesh",   "report gpt2 -M h100:1x4",
-#ifdef WEFT_HAVE_TRAIN
+#ifdef WEFT_HAVE_RUN
         "train",    "verify",
 #endif
         NULL};
