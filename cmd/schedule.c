@@ -116,7 +116,7 @@ static int run_check(const wf_schedule_args *a, const wf_args *args)
 {
     weft_schedule s;
     wf_schedule_result r = {.s = &s};
-    weft_status st = wf_schedule_read(a, args, args->word[1], &s);
+    weft_status st = wf_schedule_read(a, args->word[1], &s);
 
     if (st != WEFT_OK) return wf_cmd_fail("schedule", st);
     st = check(a, &r);
@@ -142,7 +142,7 @@ static int run_file(wf_schedule_args *a, const wf_args *args)
     int rc = wf_schedule_file_flags(a, args);
     if (rc) return rc;
     if (!is_sim) return run_check(a, args);
-    weft_status st = wf_schedule_read(a, args, args->word[1], &s);
+    weft_status st = wf_schedule_read(a, args->word[1], &s);
     return run_made(a, &s, NAN, st);
 }
 
@@ -204,7 +204,7 @@ static int dispatch(wf_schedule_args *a, const wf_args *args)
 
 int wf_cmd_schedule(int argc, char **argv)
 {
-    wf_schedule_args a = {.placement = "single"};
+    wf_schedule_args a = {.placement = "auto"};
     const wf_option shape[] = {
         {"p", .type = WF_OPT_INT, .out = &a.p, .arg = "P", .help = "pipeline ranks",
          .alias = "pp pipeline-model-parallel-size"},
@@ -219,9 +219,10 @@ int wf_cmd_schedule(int argc, char **argv)
          .help = "the schedule, where it is no word of its own",
          .alias = "schedule pipeline-schedule"},
         {"placement", .type = WF_OPT_CHOICE, .out = &a.placement,
-         .choices = "single loop v bidir bidirv",
-         .help =
-             "which rank and chunk holds which stage (check, sim, zb-auto, optimal)"},
+         .choices = "auto single loop v bidir bidirv",
+         .help = "which rank and chunk holds which stage (check, sim, zb-auto, "
+                 "optimal); auto "
+                 "is the kind's own, and single for a file"},
         {"outstanding", .type = WF_OPT_INT, .out = &a.outstanding, .arg = "K", .min = 0,
          .max = 1e6, .help = "sends in flight to a peer in the check; 0 is 2"},
         {0}};

@@ -96,13 +96,15 @@ void wf_schedule_stages_clear(wf_schedule_stages *l);
 
 /* ---- files ---------------------------------------------------------------------- */
 
+/* That of --placement; `own` where it says auto, that is nothing. */
 WEFT_MUST_CHECK weft_status wf_schedule_placement(const wf_schedule_args *a,
+                                                  weft_placement_kind own,
                                                   weft_placement_kind *out);
+int wf_schedule_says_placement(const wf_schedule_args *a);
 /* A user's order. Where it does not read, or does not run, under a placement that nobody
  * typed, and does under another one, the message names that. */
 WEFT_MUST_CHECK weft_status wf_schedule_read(const wf_schedule_args *a,
-                                             const wf_args *args, const char *path,
-                                             weft_schedule *s);
+                                             const char *path, weft_schedule *s);
 /* Flags that `check` and `sim` would not look at. 0, or the exit status. */
 int wf_schedule_file_flags(const wf_schedule_args *a, const wf_args *args);
 

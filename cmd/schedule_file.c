@@ -10,8 +10,16 @@
 
 enum { MOST_FILE_BYTES = 1 << 30 };
 
-weft_status wf_schedule_placement(const wf_schedule_args *a, weft_placement_kind *out)
+int wf_schedule_says_placement(const wf_schedule_args *a)
 {
+    return strcmp(a->placement, "auto") != 0;
+}
+
+weft_status wf_schedule_placement(const wf_schedule_args *a, weft_placement_kind own,
+                                  weft_placement_kind *out)
+{
+    *out = own;
+    if (!wf_schedule_says_placement(a)) return WEFT_OK;
     for (int k = 0; k <= WEFT_PLACE_BIDIRV; k++) {
         if (strcmp(wf_placement_name((weft_placement_kind)k), a->placement)) continue;
         *out = (weft_placement_kind)k;
@@ -53,15 +61,15 @@ static const char *fitting(const wf_schedule_args *a, const char *text, int64_t 
 
 /* A file that is wrong under every placement is read under the given one, if it can be, and
  * its rule named by the caller's check. */
-static weft_status read_text(const wf_schedule_args *a, const wf_args *args,
-                             const char *text, int64_t n, weft_schedule *s)
+static weft_status read_text(const wf_schedule_args *a, const char *text, int64_t n,
+                             weft_schedule *s)
 {
     weft_placement_kind placement;
     char words[512];
 
-    WF_TRY(wf_schedule_placement(a, &placement));
+    WF_TRY(wf_schedule_placement(a, WEFT_PLACE_SINGLE, &placement));
     weft_status st = weft_schedule_read(text, n, placement, s);
-    if (wf_args_given(args, "placement")) return st;
+    if (wf_schedule_says_placement(a)) return st;
     weft_status runs = st == WEFT_OK ? check(a, s) : st;
     if (runs == WEFT_OK) return WEFT_OK;
     snprintf(words, sizeof words, "%s", weft_status_message());
@@ -71,13 +79,13 @@ static weft_status read_text(const wf_schedule_args *a, const wf_args *args,
     return WF_FAIL(WEFT_E_INVALID, "%s; under --placement %s it runs", words, other);
 }
 
-weft_status wf_schedule_read(const wf_schedule_args *a, const wf_args *args,
-                             const char *path, weft_schedule *s)
+weft_status wf_schedule_read(const wf_schedule_args *a, const char *path,
+                             weft_schedule *s)
 {
     char *text;
     int64_t n;
     WF_TRY(wf_read_file(path, MOST_FILE_BYTES, &text, &n));
-    weft_status st = read_text(a, args, text, n, s);
+    weft_status st = read_text(a, text, n, s);
     wf_free(text);
     if (st == WEFT_OK) return st;
     return WF_FAIL(st, "%s: %s", path, weft_status_message());

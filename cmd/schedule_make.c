@@ -92,7 +92,9 @@ weft_status wf_schedule_make(const wf_schedule_args *a, const wf_args *args,
     if (!wf_args_given(args, "p") || !wf_args_given(args, "m"))
         return WF_FAIL(WEFT_E_INVALID, "%s needs -p (ranks) and -m (micro-batches)",
                        a->kind);
-    WF_TRY(wf_schedule_placement(a, &options.placement));
+    weft_placement_kind own =
+        weft_schedule_kind_placement(weft_schedule_kind_find(a->kind), a->v);
+    WF_TRY(wf_schedule_placement(a, own, &options.placement));
     WF_TRY(check_size(a, options.placement));
     if (!strcmp(a->kind, "optimal")) return make_optimal(a, &options, s, bound);
     if (a->mem_limit && !wf_schedule_has_bytes(a))
@@ -108,7 +110,7 @@ weft_status wf_schedule_make(const wf_schedule_args *a, const wf_args *args,
         WF_TRY(wf_schedule_times_read(a, parts, &options));
     }
     WF_TRY(weft_schedule_make(a->kind, a->p, a->m, a->v, &options, s));
-    if (!wf_args_given(args, "placement") || s->placement == options.placement)
+    if (!wf_schedule_says_placement(a) || s->placement == options.placement)
         return WEFT_OK;
     weft_status st = WF_FAIL(WEFT_E_INVALID, "--placement %s: %s has its own, %s",
                              a->placement, a->kind, wf_placement_name(s->placement));

@@ -28,6 +28,8 @@ typedef struct weft_layout {
     int64_t seq;          /**< tokens per sequence                                */
     int64_t vocab_multiple; /**< make-vocab-size-divisible-by: padded to this * tp  */
     char schedule[16];      /**< kind                                               */
+    char placement[8];      /**< which rank and chunk holds which stage: "auto", or a
+                                 name of weft_placement_name() that the kind takes  */
     char order[24];         /**< "tp,cp,pp,dp", fastest first                       */
     char cp_comm[16];       /**< "ring", "allgather", "ulysses"                     */
     char recompute[64];     /**< "none", "selective" (the attention core), "full" (each
@@ -36,8 +38,8 @@ typedef struct weft_layout {
     char stage_layers[256]; /**< "even", "balanced", or what weft_stages_read() takes */
 } weft_layout;
 
-/** tp, pp, dp, global_batch and seq not given (0); cp and vpp 1, micro_batch 1, 1f1b, order
- *  tp,cp,pp,dp, vocab_multiple 128, stages of even size. */
+/** tp, pp, dp, global_batch and seq not given (0); cp and vpp 1, micro_batch 1, 1f1b placed
+ *  as it is (auto), order tp,cp,pp,dp, vocab_multiple 128, stages of even size. */
 WEFT_API void weft_layout_defaults(weft_layout *l);
 /** Set one field by its flag name ("tp", "micro-batch", "schedule", ...) or Megatron-LM's
  *  ("micro-batch-size", ...) from text. */
@@ -71,8 +73,8 @@ WEFT_API int weft_layout_world(const weft_layout *l);
 WEFT_API int64_t weft_layout_n_micro(const weft_layout *l); /**< global/(micro*dp) */
 WEFT_API WEFT_MUST_CHECK weft_status weft_layout_mesh(const weft_layout *l,
                                                       weft_mesh *out);
-/** Options of the layout's schedule: its group; a searched kind (zb-auto, optimal) runs on a
- *  V where a rank has several chunks. */
+/** Options of the layout's schedule: its group; its placement, or where that is "auto"
+ *  weft_schedule_kind_placement(). */
 WEFT_API weft_schedule_options weft_layout_schedule_options(const weft_layout *l);
 /** The layout's schedule without its ops: which (pipeline rank, chunk) holds which stage. */
 WEFT_API WEFT_MUST_CHECK weft_status weft_layout_shape(const weft_layout *l,
@@ -93,7 +95,8 @@ WEFT_API int64_t weft_layout_padded_vocab(const weft_layout *l, const weft_arch 
 WEFT_API void weft_layout_shard_size(const weft_layout *l, const weft_arch *a,
                                      const weft_tensor_info *t, int64_t size[2]);
 WEFT_API void weft_layout_write_json(const weft_layout *l, weft_writer *out);
-/** "tp=2 pp=2 dp=2 vpp=1 1f1b m=4", and " stage-layers=7,8,8,7" unless they are even. */
+/** "tp=2 pp=2 dp=2 vpp=1 1f1b m=4", and " stage-layers=7,8,8,7" unless they are even; a
+ *  placement only where the kind would have another by itself. */
 WEFT_API void weft_layout_write_text(const weft_layout *l, weft_writer *out);
 
 /** Layers to be put on stages in their order. Costs are whole numbers of any unit (FLOPs,

@@ -73,7 +73,9 @@ typedef struct weft_schedule_options {
     /** zb-auto: times of a full stage and of a message, to schedule for. All three of tf,
      *  ti, tw zero: 1, 1, 1. */
     double tf, ti, tw, latency;
-    weft_placement_kind placement; /**< zb-auto: single or v; optimal: loop too */
+    /** zb-auto: single or v; optimal: loop too. Other kinds have one of their own, which
+     *  may be said; single is as nothing said. */
+    weft_placement_kind placement;
 
     /** optimal: by stage, n_stages = weft_schedule_stages() items each. Times of one op; a
      *  NULL list is as above. What a forward keeps until its I, and beside that until its
@@ -123,6 +125,14 @@ WEFT_API int weft_schedule_kind_asynchronous(const weft_schedule_kind *k);
 /** 1: all or some of its backwards come in two pieces, I (input gradient) and W (weight
  *  gradient). */
 WEFT_API int weft_schedule_kind_splits(const weft_schedule_kind *k);
+
+/** Placements that a kind can be given, bits 1 << weft_placement_kind: zb-auto and optimal.
+ *  0: it has its own. */
+WEFT_API unsigned weft_schedule_kind_placements(const weft_schedule_kind *k);
+/** What such a kind has with v chunks per rank where nobody says: single with one, a V with
+ *  more, a loop where their number is odd and the kind knows it. single for the others. */
+WEFT_API weft_placement_kind weft_schedule_kind_placement(const weft_schedule_kind *k,
+                                                          int v);
 
 /** Can this kind run (p, m, v)? WEFT_OK, or WEFT_E_INVALID whose message names the
  *  broken rule, the flag (-p, -m, -v, --group, --mem-limit, --placement), what was found

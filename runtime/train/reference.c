@@ -51,6 +51,7 @@ static void unsplit(const weft_train_config *cfg, weft_train_config *out)
     out->layout.group = 0;
     strcpy(out->layout.stage_layers, "even");
     strcpy(out->layout.schedule, "1f1b");
+    strcpy(out->layout.placement, "auto");
     out->op_s = NULL;
     out->trace = 0;
 }

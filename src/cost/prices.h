@@ -14,7 +14,7 @@ typedef struct wf_price_key {
 
 /* The shape of a layout's schedule, as it was asked for last. */
 typedef struct wf_last_shape {
-    char schedule[16];
+    char schedule[16], placement[8];
     int p, m, v, group;
     weft_schedule shape;
     const weft_schedule_kind *kind;

@@ -119,9 +119,11 @@ static weft_status shape_of(const weft_layout *l, wf_prices *cache, wf_line *x)
     if (!cache) return read_shape(l, x);
     wf_last_shape *last = &cache->last;
     if (last->p != l->pp || last->m != m || last->v != l->vpp ||
-        last->group != l->group || strcmp(last->schedule, l->schedule)) {
+        last->group != l->group || strcmp(last->schedule, l->schedule) ||
+        strcmp(last->placement, l->placement)) {
         WF_TRY(read_shape(l, x));
         memcpy(last->schedule, l->schedule, sizeof last->schedule);
+        memcpy(last->placement, l->placement, sizeof last->placement);
         last->p = l->pp;
         last->m = m;
         last->v = l->vpp;

@@ -31,6 +31,9 @@
      "layers per stage: even, balanced, 7,8,8,7 or Et*7|(t*8|)*2t*7L"}, \
     {"schedule", "pipeline_schedule", WF_STRING, WF_PLAIN, AT(schedule), 0, 0, "1f1b", \
      WF_NOW, "pipeline schedule; `weft schedule list` describes them"}, \
+    {"placement", NULL, WF_STRING, WF_PLAIN, AT(placement), 0, 0, "auto", WF_NOW, \
+     "which rank and chunk holds which stage: single, loop or v for schedules that " \
+     "take one; auto: the schedule's own"}, \
     {"group", "microbatch_group_size_per_virtual_pipeline_stage", WF_I32, WF_COUNT, \
      AT(group), 0, MAX_I32, "0", WF_NOW, \
      "interleaved: micro-batches per group; 0: chosen"}, \

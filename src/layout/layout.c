@@ -9,7 +9,6 @@
 #include "base/error.h"
 #include "layout/fields.h"
 #include "layout/split.h"
-#include "schedule/kind.h"
 
 void weft_layout_defaults(weft_layout *l)
 {
@@ -144,13 +143,32 @@ int weft_layout_world(const weft_layout *l)
     return n > INT_MAX ? INT_MAX : (int)n;
 }
 
+int wf_placement_is_auto(const weft_layout *l)
+{
+    return !strcmp(l->placement, "auto");
+}
+
+static weft_placement_kind own_placement(const weft_layout *l)
+{
+    return weft_schedule_kind_placement(weft_schedule_kind_find(l->schedule), l->vpp);
+}
+
 weft_schedule_options weft_layout_schedule_options(const weft_layout *l)
 {
-    const weft_schedule_kind *k = weft_schedule_kind_find(l->schedule);
     weft_schedule_options opt = {.group = l->group};
 
-    if (k && k->searched && l->vpp > 1) opt.placement = WEFT_PLACE_V;
+    if (wf_placement_is_auto(l))
+        opt.placement = own_placement(l);
+    else if (weft_placement_find(l->placement, &opt.placement) != WEFT_OK)
+        opt.placement = WEFT_PLACE_SINGLE; /* none in a checked layout */
     return opt;
+}
+
+int wf_layout_is_placed(const weft_layout *l)
+{
+    const weft_schedule_kind *k = weft_schedule_kind_find(l->schedule);
+    return weft_schedule_kind_placements(k) && !wf_placement_is_auto(l) &&
+           weft_layout_schedule_options(l).placement != own_placement(l);
 }
 
 weft_status weft_layout_shape(const weft_layout *l, weft_schedule *out)
@@ -212,8 +230,9 @@ void weft_layout_write_text(const weft_layout *l, weft_writer *out)
     if (l->ep > 1) weft_print(out, " ep=%d", l->ep);
     if (l->zero) weft_print(out, " zero=%d", l->zero);
     if (l->replicate > 1) weft_print(out, " replicate=%d", l->replicate);
-    weft_print(out, " vpp=%d %s m=%lld", l->vpp, l->schedule,
-               (long long)weft_layout_n_micro(l));
+    weft_print(out, " vpp=%d %s", l->vpp, l->schedule);
+    if (wf_layout_is_placed(l)) weft_print(out, " placement=%s", l->placement);
+    weft_print(out, " m=%lld", (long long)weft_layout_n_micro(l));
     if (strcmp(l->recompute, "none")) weft_print(out, " recompute=%s", l->recompute);
     if (!wf_stages_even(l)) weft_print(out, " stage-layers=%s", l->stage_layers);
 }

@@ -7,6 +7,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "layout/split.h"
 #include "schedule/kind.h"
 
 /* ---- schedule -------------------------------------------------------------------- */
@@ -80,6 +81,65 @@ static weft_status vpp_broken(const weft_layout *l, const weft_arch *a)
     return WF_FAIL(WEFT_E_INVALID, "--schedule %s with --pp %d --vpp %d: %s%s%s%s%s",
                    l->schedule, l->pp, l->vpp, why, *vpp ? "; legal here: --vpp " : "",
                    vpp, *kinds ? "; with this --vpp: --schedule " : "", kinds);
+}
+
+/* ---- placement -------------------------------------------------------------------- */
+
+/* The placement of a kind that takes none, with this pp and vpp; 0 where it cannot run with
+ * them: that is a rule of its own. */
+static int fixed_placement(const weft_layout *l, weft_placement_kind *out)
+{
+    for (int64_t m = l->pp; m <= 4 * (int64_t)l->pp; m *= 2) {
+        weft_schedule shape;
+        if (weft_schedule_shape(l->schedule, l->pp, (int)m, l->vpp, NULL, &shape))
+            continue;
+        *out = shape.placement;
+        return 1;
+    }
+    return 0;
+}
+
+static int placement_holds(const weft_layout *l, const weft_arch *a)
+{
+    const weft_schedule_kind *k = weft_schedule_kind_find(l->schedule);
+    weft_placement_kind said, own;
+
+    if (wf_placement_is_auto(l)) return 1;
+    if (weft_placement_find(l->placement, &said) != WEFT_OK) return 0;
+    if (k->places) return k->places >> said & 1;
+    return !fixed_placement(l, &own) || said == own;
+}
+
+/* "single, loop, v" */
+static const char *placements_of(const weft_schedule_kind *k, char *buf, size_t size)
+{
+    int n = 0;
+    buf[0] = 0;
+    for (int i = 0; weft_placement_name((weft_placement_kind)i); i++)
+        if (k->places >> i & 1 && n < (int)size)
+            n += snprintf(buf + n, size - (size_t)n, "%s%s", n ? ", " : "",
+                          weft_placement_name((weft_placement_kind)i));
+    return buf;
+}
+
+static weft_status placement_broken(const weft_layout *l, const weft_arch *a)
+{
+    const weft_schedule_kind *k = weft_schedule_kind_find(l->schedule);
+    weft_placement_kind said, own = WEFT_PLACE_SINGLE;
+    char names[64];
+
+    if (weft_placement_find(l->placement, &said) != WEFT_OK)
+        return WF_FAIL(WEFT_E_INVALID, "--placement: %s, and auto, the schedule's own",
+                       weft_status_message());
+    if (k->places)
+        return WF_FAIL(WEFT_E_INVALID,
+                       "--placement %s: --schedule %s takes %s, and auto", l->placement,
+                       l->schedule, placements_of(k, names, sizeof names));
+    fixed_placement(l, &own);
+    return WF_FAIL(WEFT_E_INVALID,
+                   "--placement %s: --schedule %s with --vpp %d has its own, %s; "
+                   "--placement auto is right for it (zb-auto and optimal take one)",
+                   l->placement, l->schedule, l->vpp, weft_placement_name(own));
 }
 
 static int group_holds(const weft_layout *l, const weft_arch *a)
@@ -253,8 +313,9 @@ static weft_status sizes_broken(const weft_layout *l, const weft_arch *a)
 
 const wf_rule wf_rules_batch[] = {
     {"schedule", "schedule is a kind that trains", schedule_holds, schedule_broken},
-    {"vpp-schedule",
-     "schedule takes pp ranks of vpp chunks: 1 but for interleaved, which needs 2",
+    {"placement-schedule", "placement is auto or one that the schedule has",
+     placement_holds, placement_broken},
+    {"vpp-schedule", "schedule takes pp ranks of vpp chunks, placed as placement says",
      vpp_holds, vpp_broken},
     {"group-schedule", "group is for schedules that have groups", group_holds,
      group_broken},

@@ -29,6 +29,11 @@ int64_t wf_balanced_count(const wf_balanced *b, int64_t stage);
 enum { WF_BALANCED_TEXT = 128 };
 const char *wf_balanced_text(const weft_layout *l, const weft_arch *a, char *buf);
 
+/* Is the placement left to the schedule? */
+int wf_placement_is_auto(const weft_layout *l);
+/* Is it another than the schedule would have by itself? */
+WEFT_API int wf_layout_is_placed(const weft_layout *l);
+
 /* Virtual stages of a layout. */
 int64_t wf_layout_stages(const weft_layout *l);
 int wf_stages_even(const weft_layout *l);

@@ -86,7 +86,7 @@ static void memory(const weft_cost_model *q, const weft_layout *l,
 static weft_status makespan(const weft_layout *l, const weft_schedule *shape, double f,
                             double i, double w, double *out)
 {
-    weft_schedule_options opt = {.group = l->group};
+    weft_schedule_options opt = weft_layout_schedule_options(l);
     weft_schedule s;
     weft_eval e;
     double *dur;

@@ -16,14 +16,15 @@
 static weft_status get_schedule(wf_pool *pool, const weft_layout *l, int m,
                                 const weft_schedule **out)
 {
-    weft_schedule_options opt = {.group = l->group};
+    weft_schedule_options opt = weft_layout_schedule_options(l);
     wf_pooled *oldest = pool->entry;
 
     pool->clock++;
     for (int i = 0; i < WF_POOL_SCHEDULES; i++) {
         wf_pooled *e = &pool->entry[i];
         if (e->used && e->p == l->pp && e->m == m && e->v == l->vpp &&
-            e->group == l->group && !strcmp(e->kind, l->schedule)) {
+            e->group == l->group && e->placement == opt.placement &&
+            !strcmp(e->kind, l->schedule)) {
             e->used = pool->clock;
             *out = &e->s;
             return WEFT_OK;
@@ -38,6 +39,7 @@ static weft_status get_schedule(wf_pool *pool, const weft_layout *l, int m,
     oldest->m = m;
     oldest->v = l->vpp;
     oldest->group = l->group;
+    oldest->placement = opt.placement;
     oldest->used = pool->clock;
     *out = &oldest->s;
     return WEFT_OK;
@@ -53,7 +55,7 @@ static int settled(const weft_layout *l)
 
 static weft_status count(const weft_layout *l, int m, wf_peaks *out)
 {
-    weft_schedule_options opt = {.group = l->group};
+    weft_schedule_options opt = weft_layout_schedule_options(l);
     weft_schedule_report report;
     weft_schedule s;
 
@@ -77,13 +79,14 @@ static void drop(wf_peaks *e)
 weft_status wf_pool_peaks(wf_pool *pool, const weft_layout *l, const wf_peaks **out)
 {
     int m = settled(l);
+    weft_placement_kind placement = weft_layout_schedule_options(l).placement;
     wf_peaks *oldest = pool->peaks;
 
     pool->clock++;
     for (int i = 0; i < WF_POOL_PEAKS; i++) {
         wf_peaks *e = &pool->peaks[i];
         if (e->used && e->p == l->pp && e->m == m && e->v == l->vpp &&
-            !strcmp(e->kind, l->schedule)) {
+            e->placement == placement && !strcmp(e->kind, l->schedule)) {
             e->used = pool->clock;
             *out = e;
             return WEFT_OK;
@@ -96,6 +99,7 @@ weft_status wf_pool_peaks(wf_pool *pool, const weft_layout *l, const wf_peaks **
     oldest->p = l->pp;
     oldest->m = m;
     oldest->v = l->vpp;
+    oldest->placement = placement;
     oldest->used = pool->clock;
     *out = oldest;
     return WEFT_OK;
@@ -218,7 +222,7 @@ static void key_of(const weft_layout *l, const weft_schedule *s, const weft_cost
     uint64_t shape[6] = {0};
 
     memcpy(shape, l->schedule, sizeof l->schedule);
-    shape[2] = (uint64_t)s->p << 32 | (uint64_t)s->v;
+    shape[2] = (uint64_t)s->p << 32 | (uint64_t)s->placement << 16 | (uint64_t)s->v;
     shape[3] = (uint64_t)s->m << 32 | (uint64_t)s->group;
     shape[4] = (uint64_t)c->messages << 32 | (uint64_t)c->n_tiers;
     memcpy(&shape[5], &c->message_bytes, sizeof shape[5]);

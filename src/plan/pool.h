@@ -12,6 +12,7 @@ enum { WF_POOL_SCHEDULES = 48, WF_POOL_PEAKS = 256 };
 typedef struct wf_pooled {
     char kind[16];
     int p, m, v, group;
+    weft_placement_kind placement;
     int64_t used; /* 0: empty */
     weft_schedule s;
 } wf_pooled;
@@ -20,6 +21,7 @@ typedef struct wf_pooled {
 typedef struct wf_peaks {
     char kind[16];
     int p, m, v;
+    weft_placement_kind placement;
     int64_t used;
     int64_t *until_b, *until_w; /* [p] */
 } wf_peaks;

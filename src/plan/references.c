@@ -31,6 +31,7 @@ static weft_layout least(const weft_plan_options *x, const char *recompute)
     l.micro_batch = 1;
     l.sp = 0;
     snprintf(l.schedule, sizeof l.schedule, "1f1b");
+    snprintf(l.placement, sizeof l.placement, "auto");
     snprintf(l.stage_layers, sizeof l.stage_layers, "even");
     snprintf(l.order, sizeof l.order, "tp,cp,pp,dp");
     snprintf(l.recompute, sizeof l.recompute, "%s", recompute);

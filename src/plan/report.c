@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "layout/fields.h"
+#include "layout/split.h"
 #include "plan/write.h"
 
 /* ---- parts -------------------------------------------------------------------------- */
@@ -129,6 +130,7 @@ void wf_put_layout_words(const weft_layout *l, weft_writer *out)
     if (!some) weft_print(out, "one rank");
     if (l->pp > 1) weft_print(out, ", %s", l->schedule);
     if (l->vpp > 1) weft_print(out, " of %d chunks", l->vpp);
+    if (wf_layout_is_placed(l)) weft_print(out, " placed %s", l->placement);
     if (l->zero) weft_print(out, ", ZeRO-%d", l->zero);
     if (l->replicate > 1) weft_print(out, " in %d copies", l->replicate);
     if (l->sp && l->tp > 1) weft_print(out, ", SP");

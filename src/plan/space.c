@@ -63,6 +63,7 @@ static weft_layout probe(const wf_space *s, const wf_degrees *d)
         snprintf(l.cp_comm, sizeof l.cp_comm, "allgather");
     snprintf(l.schedule, sizeof l.schedule, "1f1b");
     snprintf(l.recompute, sizeof l.recompute, "none");
+    snprintf(l.placement, sizeof l.placement, "auto");
     snprintf(l.stage_layers, sizeof l.stage_layers, "even");
     snprintf(l.order, sizeof l.order, "tp,cp,pp,dp");
     return l;

@@ -38,7 +38,7 @@ static weft_status simulate(const weft_cost_model *q, const weft_layout *l,
 weft_status weft_predict(const weft_cost_model *q, const weft_layout *l,
                          weft_trace *trace, weft_memory *memory, weft_cost *out)
 {
-    weft_schedule_options opt = {.group = l->group};
+    weft_schedule_options opt = weft_layout_schedule_options(l);
     weft_schedule s;
     weft_cost c;
 

@@ -19,6 +19,8 @@ struct weft_schedule_kind {
     int chunks;       /* v where the user says none; 0: 1 */
     int takes_group;  /* --group means something */
     int searched;     /* mem_limit, times and placement of the options mean something */
+    unsigned places;  /* placements that it takes, bits 1 << weft_placement_kind; 0: its
+                         own alone */
     int forward_only; /* one op per (chunk, micro) */
     int splits;       /* backwards in two pieces, I and W, or some of them */
     int two_ways;     /* half of the chunks are of a pipeline in the other direction */

@@ -76,6 +76,19 @@ int weft_schedule_kind_asynchronous(const weft_schedule_kind *k)
     return k && k->asynchronous;
 }
 
+unsigned weft_schedule_kind_placements(const weft_schedule_kind *k)
+{
+    return k ? k->places : 0;
+}
+
+weft_placement_kind weft_schedule_kind_placement(const weft_schedule_kind *k, int v)
+{
+    if (!k || !k->places || v <= 1) return WEFT_PLACE_SINGLE;
+    /* an odd number of chunks does not come back to its first rank */
+    int loops = k->places >> WEFT_PLACE_LOOP & 1;
+    return v % 2 && loops ? WEFT_PLACE_LOOP : WEFT_PLACE_V;
+}
+
 weft_status wf_on_single(weft_schedule *q, const weft_schedule_options *opt)
 {
     q->placement = WEFT_PLACE_SINGLE;
@@ -141,13 +154,19 @@ static weft_status check_search(const weft_schedule_kind *k,
                        "--mem-limit %g: the order of %s is fixed, and so is its "
                        "memory; zb-auto takes a limit",
                        opt->mem_limit, k->name);
-    if (!k->searched && opt->placement != WEFT_PLACE_SINGLE)
-        return WF_FAIL(
-            WEFT_E_INVALID, "--placement %s: %s has its own; zb-auto takes one",
-            weft_placement_name(opt->placement) ? weft_placement_name(opt->placement)
-                                                : "?",
-            k->name);
     return WEFT_OK;
+}
+
+/* Of a kind that takes none: its own may be said. */
+static weft_status check_placement(const weft_schedule_kind *k, const weft_schedule *q,
+                                   const weft_schedule_options *opt)
+{
+    const char *said = weft_placement_name(opt->placement);
+    if (opt->placement == WEFT_PLACE_SINGLE || opt->placement == q->placement)
+        return WEFT_OK;
+    return WF_FAIL(WEFT_E_INVALID,
+                   "--placement %s: %s has its own, %s; zb-auto and optimal take one",
+                   said ? said : "?", k->name, weft_placement_name(q->placement));
 }
 
 static weft_status check_size(const weft_schedule_kind *k, const weft_schedule *q)
@@ -164,7 +183,8 @@ static weft_status check_size(const weft_schedule_kind *k, const weft_schedule *
 
 static int own_chunks(const weft_schedule_kind *k, const weft_schedule_options *opt)
 {
-    if (opt->placement == WEFT_PLACE_V || opt->placement == WEFT_PLACE_LOOP) return 2;
+    int folded = opt->placement == WEFT_PLACE_V || opt->placement == WEFT_PLACE_LOOP;
+    if (k->places && folded) return 2;
     return k->chunks ? k->chunks : 1;
 }
 
@@ -182,6 +202,7 @@ static weft_status shape(const char *kind, int p, int m, int v,
     *q = (weft_schedule){.p = p, .m = m, .v = v, .group = (int)opt->group};
     snprintf(q->kind, sizeof q->kind, "%s", (*k)->name);
     WF_TRY((*k)->applicable(q, opt));
+    WF_TRY(check_placement(*k, q, opt));
     return check_size(*k, q);
 }
 

@@ -144,6 +144,8 @@ static void shapes_that_cannot_be_are_refused_with_flag_and_number(void **state)
             "schedule 1f1b -p 4 -m 4 --placement v");
     refuses(2, "--placement single: zb-v has its own, v",
             "schedule zb-v -p 4 -m 4 --placement single");
+    refuses(2, "--placement loop: zb-auto knows single and v",
+            "schedule zb-auto -p 4 -m 4 -v 2 --placement loop");
     refuses(2, "--mem-limit 4: the order of 1f1b is fixed",
             "schedule 1f1b -p 4 -m 4 --mem-limit 4");
     refuses(2, "--mem-limit 1: zb-auto needs room for 2 forwards of a full stage",
@@ -301,6 +303,25 @@ static void zb_auto_is_made_for_the_times_and_the_memory_given(void **state)
     json_decref(j);
 }
 
+/* As a layout has it: a V with several chunks, a loop where their number is odd. */
+static void chunks_that_nobody_placed_lie_as_in_a_layout(void **state)
+{
+    static const char *const row[][2] = {
+        {"zb-auto -p 2 -m 4", "single"},
+        {"zb-auto -p 2 -m 4 -v 2", "v"},
+        {"optimal -p 2 -m 4 -v 2", "v"},
+        {"optimal -p 2 -m 4 -v 3", "loop"},
+        {"optimal -p 2 -m 4 -v 4", "v"},
+        {"zb-v -p 2 -m 4 --placement v", "v"},
+        {"optimal -p 2 -m 4 -v 2 --placement loop", "loop"}};
+    for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+        json_t *j = weft_json("schedule %s --json", row[i][0]);
+        assert_string_equal(json_string_value(json_object_get(j, "placement")),
+                            row[i][1]);
+        json_decref(j);
+    }
+}
+
 static void optimal_stands_beside_its_lower_bound(void **state)
 {
     static const struct {
@@ -388,6 +409,7 @@ const struct CMUnitTest schedule_tests[] = {
     cmocka_unit_test(a_written_schedule_checks_and_simulates_to_the_same),
     cmocka_unit_test(what_a_form_does_not_look_at_is_refused),
     cmocka_unit_test(the_placement_under_which_a_file_runs_is_named),
+    cmocka_unit_test(chunks_that_nobody_placed_lie_as_in_a_layout),
     cmocka_unit_test(a_broken_schedule_is_status_1_and_a_broken_file_status_2),
     cmocka_unit_test(a_pair_runs_one_by_one_or_as_a_block_of_any_length),
     cmocka_unit_test(zb_auto_is_made_for_the_times_and_the_memory_given),

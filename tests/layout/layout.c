@@ -303,7 +303,8 @@ static void text_and_json_state_the_layout(void **state)
     assert_string_equal(
         text.s,
         "{\"tp\":2,\"cp\":1,\"cp_comm\":\"ring\",\"pp\":2,\"dp\":2,\"ep\":1,\"vpp\":1,"
-        "\"stage_layers\":\"even\",\"schedule\":\"1f1b\",\"group\":0,\"micro_batch\":2,"
+        "\"stage_layers\":\"even\",\"schedule\":\"1f1b\",\"placement\":\"auto\","
+        "\"group\":0,\"micro_batch\":2,"
         "\"global_batch\":16,\"seq\":8,\"zero\":0,\"replicate\":1,"
         "\"sp\":false,\"recompute\":\"none\","
         "\"vocab_multiple\":128,\"order\":\"tp,cp,pp,dp\","
@@ -318,6 +319,80 @@ static void text_and_json_state_the_layout(void **state)
     assert_string_equal(text.s, "tp=2+sp cp=2 ring pp=2 dp=2 zero=3 replicate=2 vpp=1 "
                                 "1f1b m=4 recompute=full");
     weft_text_clear(&text);
+}
+
+/* ---- placement -------------------------------------------------------------------- */
+
+/* With auto, what the kind has by itself; a word is legal where it is that, or the schedule
+ * itself can be made so; and then nobody sees another. */
+static void check_word(const weft_layout *base, const weft_arch *a, const char *word,
+                       int own_legal, const weft_schedule *own)
+{
+    weft_layout l = *base;
+    weft_schedule_options opt = {.group = 0};
+    weft_schedule shape;
+
+    snprintf(l.placement, sizeof l.placement, "%s", word);
+    int is_taken =
+        weft_schedule_kind_placements(weft_schedule_kind_find(l.schedule)) != 0;
+    assert_int_equal(weft_placement_find(word, &opt.placement), WEFT_OK);
+    int can = weft_schedule_applicable(l.schedule, l.pp, 2 * l.pp, l.vpp, &opt) == 0;
+    int legal = weft_layout_check(&l, a) == WEFT_OK;
+    int should = is_taken
+                     ? can
+                     : own_legal && own->placement == opt.placement; /* single: auto */
+    if (legal != should)
+        fail_msg("%s pp %d vpp %d %s: legal %d, %s", l.schedule, l.pp, l.vpp, word,
+                 legal, weft_status_message());
+    if (!legal) return;
+    assert_int_equal(weft_layout_shape(&l, &shape), WEFT_OK);
+    assert_int_equal(shape.placement, opt.placement);
+}
+
+static void a_layout_is_placed_as_it_says_or_refused(void **state)
+{
+    weft_arch a = given_arch("layers=144,hidden=8,heads=1");
+    for (int k = 0; k < weft_schedule_kind_count(); k++)
+        for (int pp = 1; pp <= 4; pp++)
+            for (int vpp = 1; vpp <= 4; vpp++) {
+                weft_schedule own = {.placement = WEFT_PLACE_SINGLE};
+                weft_layout l = given_layout("");
+                l.pp = pp;
+                l.vpp = vpp;
+                l.global_batch = 2 * pp;
+                snprintf(l.schedule, sizeof l.schedule, "%s",
+                         weft_schedule_kind_name(weft_schedule_kind_at(k)));
+                int legal = weft_layout_check(&l, &a) == WEFT_OK;
+                if (legal) assert_int_equal(weft_layout_shape(&l, &own), WEFT_OK);
+                for (int i = 0; i <= WEFT_PLACE_BIDIRV; i++)
+                    check_word(&l, &a, weft_placement_name((weft_placement_kind)i),
+                               legal, &own);
+            }
+}
+
+/* The text names what the schedule would not have by itself. */
+static void text_of(const char *flags, const char *words)
+{
+    weft_layout l = given_layout(flags);
+    weft_text text = {NULL, 0, 0};
+    weft_writer out = weft_text_writer(&text);
+
+    weft_layout_write_text(&l, &out);
+    assert_string_equal(text.s, words);
+    weft_text_clear(&text);
+}
+
+static void only_a_placement_of_choice_is_in_the_text(void **state)
+{
+    text_of("--pp 2 --vpp 2 --schedule optimal", "tp=1 pp=2 dp=1 vpp=2 optimal m=8");
+    text_of("--pp 2 --vpp 2 --schedule optimal --placement v",
+            "tp=1 pp=2 dp=1 vpp=2 optimal m=8");
+    text_of("--pp 2 --vpp 2 --schedule optimal --placement loop",
+            "tp=1 pp=2 dp=1 vpp=2 optimal placement=loop m=8");
+    text_of("--pp 2 --vpp 3 --schedule optimal --placement loop",
+            "tp=1 pp=2 dp=1 vpp=3 optimal m=8");
+    text_of("--pp 2 --vpp 2 --schedule zb-v --placement v",
+            "tp=1 pp=2 dp=1 vpp=2 zb-v m=8");
 }
 
 static void recompute_is_one_word_or_one_for_each_stage(void **state)
@@ -354,6 +429,8 @@ int main(void)
         cmocka_unit_test(L52_the_world_is_the_product_of_the_degrees),
         cmocka_unit_test(megatron_flags_mean_the_same),
         cmocka_unit_test(text_and_json_state_the_layout),
+        cmocka_unit_test(a_layout_is_placed_as_it_says_or_refused),
+        cmocka_unit_test(only_a_placement_of_choice_is_in_the_text),
         cmocka_unit_test(recompute_is_one_word_or_one_for_each_stage),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

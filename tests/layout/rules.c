@@ -77,6 +77,26 @@ static const row rows[] = {
     {"schedule", L12, "--schedule forward",
      "--schedule forward has no backward passes and cannot train; 1f1b does",
      "--schedule 1f1b"},
+    {"placement-schedule", L12, "--schedule optimal --pp 2 --vpp 3 --placement lop",
+     "--placement: placement \"lop\" is unknown, nearest is loop; there are single "
+     "loop v "
+     "bidir bidirv, and auto, the schedule's own",
+     "--placement loop"},
+    {"placement-schedule", L12, "--pp 3 --vpp 2 --schedule zb-v --placement loop",
+     "--placement loop: --schedule zb-v with --vpp 2 has its own, v; --placement auto "
+     "is "
+     "right for it (zb-auto and optimal take one)",
+     "--placement auto"},
+    {"placement-schedule", L12, "--pp 3 --vpp 2 --schedule zb-auto --placement loop",
+     "--placement loop: --schedule zb-auto takes single, v, and auto", "--placement v"},
+    {"placement-schedule", L12, "--pp 3 --vpp 2 --schedule optimal --placement bidir",
+     "--placement bidir: --schedule optimal takes single, loop, v, and auto",
+     "--placement loop"},
+    {"vpp-schedule", L12, "--pp 2 --vpp 3 --schedule optimal --placement v",
+     "--schedule optimal with --pp 2 --vpp 3: -v 3: a V comes back to its first rank",
+     "--placement auto"},
+    {"vpp-schedule", L12, "--pp 2 --vpp 2 --schedule optimal --placement single",
+     "optimal holds one stage per rank with --placement single", "--vpp 1"},
     {"vpp-schedule", L12, "--pp 4 --vpp 3",
      "--schedule 1f1b with --pp 4 --vpp 3: -v 3: 1f1b holds one stage per rank, -v 1 "
      "is "

@@ -91,8 +91,10 @@ static void options_of_the_search_are_refused_where_the_order_is_fixed(void **st
     weft_schedule_options limit = {.mem_limit = 3}, v = {.placement = WEFT_PLACE_V};
     assert_fails(weft_schedule_applicable("1f1b", 4, 8, 1, &limit), WEFT_E_INVALID,
                  "--mem-limit 3: the order of 1f1b is fixed");
-    assert_fails(weft_schedule_applicable("zb-h1", 4, 8, 1, &v), WEFT_E_INVALID,
-                 "--placement v: zb-h1 has its own");
+    assert_fails(
+        weft_schedule_applicable("zb-h1", 4, 8, 1, &v), WEFT_E_INVALID,
+        "--placement v: zb-h1 has its own, single; zb-auto and optimal take one");
+    assert_ok(weft_schedule_applicable("zb-v", 4, 8, 2, &v)); /* its own */
 }
 
 static void an_unknown_kind_is_answered_with_the_nearest(void **state)

@@ -186,6 +186,7 @@ const weft_schedule_kind wf_kind_optimal = {
     .source = "weft; its time is printed beside a proved lower bound",
     .splits = 1,
     .searched = 1,
+    .places = 1 << WEFT_PLACE_SINGLE | 1 << WEFT_PLACE_LOOP | 1 << WEFT_PLACE_V,
     .applicable = applicable,
     .count = count,
     .generate = generate,

@@ -239,6 +239,7 @@ const weft_schedule_kind wf_kind_zb_auto = {
     .source = "Qi et al. 2024, Zero Bubble Pipeline Parallelism",
     .splits = 1,
     .searched = 1,
+    .places = 1 << WEFT_PLACE_SINGLE | 1 << WEFT_PLACE_V,
     .applicable = applicable,
     .count = count,
     .generate = generate,
