@@ -12,7 +12,7 @@
  *         {0}};
  *     const wf_command_line line = {.command = "schedule", .usage = "KIND -p P -m M",
  *                                   .group = {{"Costs", .row = rows},
- *                                             {"Layout", .table = &wf_layout_table,
+ *                                             {"Layout", .table = wf_layout_table(),
  *                                              .object = &layout}}};
  *     wf_args args;
  *     int rc;

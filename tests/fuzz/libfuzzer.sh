@@ -3,7 +3,7 @@
 # libFuzzer over one harness, or the build of all of them with clang and the address and
 # undefined behaviour sanitizers. The inputs found stay in the build folder, so that the next
 # run goes on from them. usage: libfuzzer.sh SOURCE FOLDER [NAME]
-# WEFT_FUZZ_SECONDS: how long a harness runs (60; at most 540)
+# WEFT_FUZZ_SECONDS: how long a harness runs (300; at most 540)
 # WEFT_FUZZ_SEED: where its random numbers begin (1: a run says what the last one said of the
 # same program; 0: elsewhere each time, to look for more)
 set -euo pipefail
@@ -22,7 +22,7 @@ if [ -z "$name" ]; then
     cmake --build "$folder" --target fuzz >"$folder/build.log" 2>&1 || { tail -n 50 "$folder/build.log"; exit 1; }
     exit 0
 fi
-seconds=${WEFT_FUZZ_SECONDS:-60}
+seconds=${WEFT_FUZZ_SECONDS:-300}
 [ "$seconds" -le 540 ] || seconds=540
 mkdir -p "$folder/found/$name"
 cd "$folder/found" # what breaks a promise is left here as crash-*, leak-*, timeout-*
