@@ -89,7 +89,7 @@ static double prices_a_second(void)
         double start = now_s();
         for (int i = 0; i < n; i++) {
             weft_cost c;
-            need(wf_cost_evaluate(&q, &l[i], prices, NULL, &c, NULL));
+            need(wf_cost_evaluate(&q, &l[i], prices, NULL, NULL, &c, NULL));
             memory += c.memory.total;
         }
         double rate = n / (now_s() - start);

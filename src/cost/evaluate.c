@@ -191,25 +191,37 @@ static void fill_ratios(wf_line *x, const gathered *g, weft_cost *out)
                                  dp_link / (4 * params * tokens / flops);
 }
 
-static void gather_all(wf_line *x, weft_cost *out, gathered *g)
+/* Returns 0 when it stopped on the way. Bounds and memory are those of the worst rank: what
+ * one has is enough to say so. */
+static int gather_all(wf_line *x, const wf_stop *stop, weft_cost *out, gathered *g)
 {
+    double tied = stop ? tied_s(x) : 0;
+
     memset(out, 0, sizeof *out);
     memset(g, 0, sizeof *g);
     g->busy_most = -1;
     out->exact_peak = 1;
-    for (int r = 0; r < x->shape.p; r++)
+    for (int r = 0; r < x->shape.p; r++) {
         gather_rank(x, r, out, g);
+        if (!stop) continue;
+        out->bound_s = g->alone + tied + g->optimizer;
+        if (out->bound_s > stop->late_s) return 0;
+        if (g->least.total > stop->full_bytes) return 0;
+    }
+    return 1;
 }
 
 weft_status wf_cost_evaluate(const weft_cost_model *q, const weft_layout *l,
-                             wf_prices *cache, const int64_t *stride, weft_cost *out,
-                             weft_memory *least)
+                             wf_prices *cache, const int64_t *stride,
+                             const wf_stop *stop, weft_cost *out, weft_memory *least)
 {
     wf_line x;
     gathered g;
 
     WF_TRY(wf_line_make(q, l, cache, stride, &x));
-    gather_all(&x, out, &g);
+    int whole = gather_all(&x, stop, out, &g);
+    if (least) *least = g.least;
+    if (!whole) return WEFT_OK;
     fill_parts(&x, &g, estimate(&x, &g), out);
     out->bound_s = g.bound + out->time.dp_comm + out->time.optimizer;
     /* The DP that the passes hide grows with them: of one rank both together never take less
@@ -218,14 +230,13 @@ weft_status wf_cost_evaluate(const weft_cost_model *q, const weft_layout *l,
     fill_rates(&x, &g, out);
     fill_ratios(&x, &g, out);
     out->fits = out->memory.total <= q->machine.memory_bytes;
-    if (least) *least = g.least;
     return WEFT_OK;
 }
 
 weft_status weft_cost_evaluate(const weft_cost_model *q, const weft_layout *l,
                                weft_cost *out)
 {
-    return wf_cost_evaluate(q, l, NULL, NULL, out, NULL);
+    return wf_cost_evaluate(q, l, NULL, NULL, NULL, out, NULL);
 }
 
 void wf_cost_with_makespan(const weft_cost_model *q, const weft_layout *l,
@@ -236,7 +247,7 @@ void wf_cost_with_makespan(const weft_cost_model *q, const weft_layout *l,
     weft_cost fresh;
 
     if (wf_line_make(q, l, cache, NULL, &x) != WEFT_OK) return;
-    gather_all(&x, &fresh, &g);
+    gather_all(&x, NULL, &fresh, &g);
     fill_parts(&x, &g, makespan, out);
     fill_rates(&x, &g, out);
 }

@@ -38,13 +38,23 @@ const wf_priced *wf_prices_get(wf_prices *cache, const wf_place *p);
 /* Everything next to each other: no order of the axes can do that for all of them. */
 extern const int64_t wf_all_near[WEFT_N_AXES];
 
+/* A layout is of no interest from here on. */
+typedef struct wf_stop {
+    double late_s;     /* its bound is above                       */
+    double full_bytes; /* some rank holds more than that at least  */
+} wf_stop;
+
 /* weft_cost_evaluate() with a cache; NULL: without. least: as
  * wf_cost_least_memory() where that does not fit, or NULL.
  * `stride`: [WEFT_N_AXES] in place of what
  * the order says, NULL: that. Where links get no faster outwards the bound with some strides
- * is one for every order whose strides are no smaller. */
+ * is one for every order whose strides are no smaller.
+ * stop: with a stride, or NULL. A layout that is late or full by what some of its ranks have
+ * is not worked out further: bound_s, or *least, is then above what `stop` says, and the
+ * rest of *out means nothing. */
 weft_status wf_cost_evaluate(const weft_cost_model *q, const weft_layout *l,
-                             wf_prices *cache, const int64_t *stride, weft_cost *out,
+                             wf_prices *cache, const int64_t *stride,
+                             const wf_stop *stop, weft_cost *out,
                              weft_memory *least) WEFT_MUST_CHECK;
 /* A step is never shorter, whatever the schedule, the split of the layers, ZeRO and recompute:
  * the mean work of a pipeline rank, which the busiest has at least, and the way of one
@@ -60,10 +70,11 @@ weft_status wf_cost_range(const weft_cost_model *q, const weft_layout *l,
                           const int64_t *in_flight_w, weft_memory *least,
                           weft_memory *most) WEFT_MUST_CHECK;
 /* What it holds at least by the kind's closed form; without activations where it has none:
- * *closed 0. */
+ * *closed 0. Of a rank that holds more than enough_bytes beside weights, buffers and what is
+ * there for a while it says so, and looks no further. */
 weft_status wf_cost_least_memory(const weft_cost_model *q, const weft_layout *l,
-                                 wf_prices *cache, weft_memory *out,
-                                 int *closed) WEFT_MUST_CHECK;
+                                 wf_prices *cache, double enough_bytes,
+                                 weft_memory *out, int *closed) WEFT_MUST_CHECK;
 
 /* weft_cost_durations() and weft_cost_with_makespan() with a cache. */
 void wf_cost_durations(const weft_cost_model *q, const weft_layout *l, wf_prices *cache,

@@ -330,7 +330,8 @@ weft_status wf_cost_range(const weft_cost_model *q, const weft_layout *l,
 }
 
 weft_status wf_cost_least_memory(const weft_cost_model *q, const weft_layout *l,
-                                 wf_prices *cache, weft_memory *out, int *closed)
+                                 wf_prices *cache, double enough_bytes,
+                                 weft_memory *out, int *closed)
 {
     wf_line x;
 
@@ -343,6 +344,7 @@ weft_status wf_cost_least_memory(const weft_cost_model *q, const weft_layout *l,
         wf_line_rank(&x, r, &rank);
         wf_line_least(&x, r, &rank, &m);
         if (m.total > out->total) *out = m;
+        if (m.total - m.params - m.temporaries - m.comm > enough_bytes) break;
     }
     return WEFT_OK;
 }

@@ -89,7 +89,7 @@ static weft_status visit_node(void *ctx, const weft_layout *node)
             wf_value(&f->s->pool, f->s->q, &l, f->s->regular ? wf_all_near : NULL, &c));
         WF_TRY(wf_search_tick(f->s));
         if (!c.fits) continue;
-        WF_TRY(wf_least_memory(&f->s->pool, f->s->q, &l, &least));
+        WF_TRY(wf_least_memory(&f->s->pool, f->s->q, &l, HUGE_VAL, &least));
         if (f->s->regular && is_beaten(f, least.total, c.bound_s)) continue;
         for (int k = 0; k < f->n_orders; k++) {
             memcpy(l.order, f->order[k], sizeof f->order[k]);

@@ -137,7 +137,7 @@ static weft_status range(wf_pool *pool, const weft_cost_model *q, const weft_lay
 }
 
 weft_status wf_least_memory(wf_pool *pool, const weft_cost_model *q,
-                            const weft_layout *l, weft_memory *out)
+                            const weft_layout *l, double enough_bytes, weft_memory *out)
 {
     weft_memory most;
     weft_cost c;
@@ -148,8 +148,9 @@ weft_status wf_least_memory(wf_pool *pool, const weft_cost_model *q,
         *out = c.memory;
         return WEFT_OK;
     }
-    WF_TRY(wf_cost_least_memory(q, l, &pool->prices, out, &closed));
-    return closed ? WEFT_OK : range(pool, q, l, out, &most);
+    WF_TRY(wf_cost_least_memory(q, l, &pool->prices, enough_bytes, out, &closed));
+    return closed || out->total > enough_bytes ? WEFT_OK
+                                               : range(pool, q, l, out, &most);
 }
 
 static void put_memory(const weft_cost_model *q, const weft_memory *m, weft_cost *out)
@@ -182,15 +183,17 @@ weft_status wf_value_until(wf_pool *pool, const weft_cost_model *q,
                            const weft_layout *l, const int64_t *stride, double most_s,
                            weft_cost *out)
 {
+    wf_stop stop = {most_s, q->machine.memory_bytes};
     weft_memory least;
 
     if (q->options.achieved_flops_per_s > 0) return envelope(q, l, out);
-    WF_TRY(wf_cost_evaluate(q, l, &pool->prices, stride, out, &least));
-    if (out->exact_peak && out->fits) return WEFT_OK;
+    WF_TRY(wf_cost_evaluate(q, l, &pool->prices, stride,
+                            stride && most_s < HUGE_VAL ? &stop : NULL, out, &least));
     if (out->bound_s > most_s) {
         out->fits = 1;
         return WEFT_OK;
     }
+    if (out->exact_peak && out->fits) return WEFT_OK;
     if (least.total <= q->machine.memory_bytes) return weigh(pool, q, l, out);
     put_memory(q, &least, out);
     return WEFT_OK;
@@ -200,6 +203,21 @@ weft_status wf_value(wf_pool *pool, const weft_cost_model *q, const weft_layout 
                      const int64_t *stride, weft_cost *out)
 {
     return wf_value_until(pool, q, l, stride, HUGE_VAL, out);
+}
+
+weft_status wf_bound(wf_pool *pool, const weft_cost_model *q, const weft_layout *l,
+                     const int64_t *stride, double late_s, double *out)
+{
+    wf_stop stop = {late_s, HUGE_VAL};
+    weft_cost c;
+
+    if (q->options.achieved_flops_per_s > 0)
+        WF_TRY(envelope(q, l, &c));
+    else
+        WF_TRY(wf_cost_evaluate(q, l, &pool->prices, stride, stride ? &stop : NULL, &c,
+                                NULL));
+    *out = c.bound_s;
+    return WEFT_OK;
 }
 
 /* FNV-1a over words with two seeds and multipliers. */

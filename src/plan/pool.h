@@ -57,9 +57,13 @@ weft_status wf_value(wf_pool *pool, const weft_cost_model *q, const weft_layout 
 weft_status wf_value_until(wf_pool *pool, const weft_cost_model *q,
                            const weft_layout *l, const int64_t *stride, double most_s,
                            weft_cost *out) WEFT_MUST_CHECK;
-/* What the fullest rank holds at least. */
+/* The bound alone, or one above late_s; nothing is asked of memory. */
+weft_status wf_bound(wf_pool *pool, const weft_cost_model *q, const weft_layout *l,
+                     const int64_t *stride, double late_s, double *out) WEFT_MUST_CHECK;
+/* What the fullest rank holds at least, or some rank that holds more than enough_bytes. */
 weft_status wf_least_memory(wf_pool *pool, const weft_cost_model *q,
-                            const weft_layout *l, weft_memory *out) WEFT_MUST_CHECK;
+                            const weft_layout *l, double enough_bytes,
+                            weft_memory *out) WEFT_MUST_CHECK;
 /* From what wf_value() gave to the simulated step. */
 weft_status wf_simulate_step(wf_pool *pool, const weft_cost_model *q,
                              const weft_layout *l, weft_cost *io) WEFT_MUST_CHECK;

@@ -165,7 +165,6 @@ static int runs_with_tool(const find *f, const weft_layout *l)
 static weft_status push_order(find *f, const wf_point *p)
 {
     wf_point x = *p;
-    weft_cost c;
 
     if (!runs_with_tool(f, &x.l)) {
         f->s->space.rejected[WF_RULE_TOOL]++;
@@ -173,9 +172,8 @@ static weft_status push_order(find *f, const wf_point *p)
         f->s->counts.feasible--;
         return WEFT_OK;
     }
-    WF_TRY(wf_value(&f->s->pool, f->s->q, &x.l, NULL, &c));
+    WF_TRY(wf_bound(&f->s->pool, f->s->q, &x.l, NULL, HUGE_VAL, &x.bound));
     WF_TRY(wf_search_tick(f->s));
-    x.bound = c.bound_s;
     x.expanded = 1;
     return x.bound <= limit(f) ? push(&f->heap, &x) : WEFT_OK;
 }
@@ -187,7 +185,7 @@ static weft_status may_win(find *f, const wf_point *p, int i, int n, int *out)
     int64_t stride[WEFT_N_AXES], span = 1;
     weft_layout l = p->l;
     weft_mesh mesh;
-    weft_cost c;
+    double bound;
 
     *out = 1;
     if (!f->s->regular || f->s->o->tool >= 0) return WEFT_OK; /* all are looked at */
@@ -204,9 +202,9 @@ static weft_status may_win(find *f, const wf_point *p, int i, int n, int *out)
     for (int k = 0; k < WEFT_N_AXES; k++)
         if (!stride[k]) stride[k] = span;
     stride[WEFT_EP] = stride[WEFT_DP];
-    WF_TRY(wf_value(&f->s->pool, f->s->q, &p->l, stride, &c));
+    WF_TRY(wf_bound(&f->s->pool, f->s->q, &p->l, stride, limit(f), &bound));
     WF_TRY(wf_search_tick(f->s));
-    *out = c.bound_s <= limit(f);
+    *out = bound <= limit(f);
     return WEFT_OK;
 }
 
@@ -336,7 +334,7 @@ static weft_status floor_bytes(find *f, const weft_layout *node, const wf_varian
     l.zero = 3;
     l.replicate = 1;
     memcpy(l.recompute, "full", sizeof "full");
-    WF_TRY(wf_least_memory(&f->s->pool, f->s->q, &l, m));
+    WF_TRY(wf_least_memory(&f->s->pool, f->s->q, &l, f->s->q->machine.memory_bytes, m));
     WF_TRY(wf_search_tick(f->s));
     *out = m->total - m->params - m->temporaries;
     return WEFT_OK;

@@ -242,7 +242,8 @@ static weft_status check_node(void *ctx, const weft_layout *node)
             int fits = c.fits;
             double room = x->q->machine.memory_bytes, said = c.memory.total;
             weft_memory least_held;
-            assert_int_equal(wf_least_memory(x->pool, x->q, &l, &least_held), WEFT_OK);
+            assert_int_equal(wf_least_memory(x->pool, x->q, &l, HUGE_VAL, &least_held),
+                             WEFT_OK);
             assert_int_equal(wf_simulate_step(x->pool, x->q, &l, &c), WEFT_OK);
             assert_int_equal(wf_hold(x->pool, x->q, &l, &c), WEFT_OK);
             assert_int_equal(fits, c.fits);
@@ -362,7 +363,8 @@ static void shared_prices_change_nothing(void **state)
                  l.pp == 2 && i % 5 ? "5,3" : "even");
         if (weft_layout_plan_check(&l, &q.arch)) continue;
         assert_int_equal(weft_cost_evaluate(&q, &l, &a), WEFT_OK);
-        assert_int_equal(wf_cost_evaluate(&q, &l, prices, NULL, &b, NULL), WEFT_OK);
+        assert_int_equal(wf_cost_evaluate(&q, &l, prices, NULL, NULL, &b, NULL),
+                         WEFT_OK);
         assert_true(a.step_time_s == b.step_time_s && a.bound_s == b.bound_s);
         assert_true(a.memory.total == b.memory.total);
         double f = q.machine.flops_per_s[WEFT_MATH_BF16] * q.machine.gemm_efficiency;
