@@ -187,7 +187,7 @@ int wf_cmd_plan(int argc, char **argv)
             "      --why-not tp=8,pp=8\n"
             "  weft plan llama3-70b -M h100:8x8 --global-batch 256 --seq 4096 --emit "
             "megatron\n",
-        .hidden = "from group replicate exact-memory scratch-bytes",
+        .hidden = "from group replicate exact-memory receive-buffers scratch-bytes",
         .layout = 1,
         .group = {
             {"Plan", .row = rows},

@@ -30,6 +30,7 @@ weft_status wf_train_plan(wf_train *t)
     WF_TRY(wf_machine_read(t->machine, &m));
     weft_cost_of_weft(&o, math_of(t->cfg.dtype));
     WF_TRY(wf_train_scratch(&t->cfg, &o.scratch_bytes));
+    o.receive_buffers = t->job.world && weft_comm_posts_memory(t->job.world);
     if (t->cfg.optimizer == WEFT_SGD) o.optimizer_bytes -= 2 * o.grad_bytes;
     WF_TRY(weft_cost_prepare(&t->cfg.arch, &m, &o, &q));
     WF_TRY(WF_ALLOC(1, &f));

@@ -84,8 +84,10 @@ typedef struct weft_cost_options {
                                  receivers gather it; 0: each sends all of it         */
     int32_t dense_embedding; /**< 1: the embedding's gradient is made whole in each
                                   micro-batch; 0: rows of its tokens only             */
-    int32_t exact_memory;   /**< 1: memory to the byte as `weft train` takes it: GPT-2's
+    int32_t exact_memory; /**< 1: memory to the byte as `weft train` takes it: GPT-2's
                                layers, cp 1, no SP, ZeRO or recompute               */
+    int32_t receive_buffers; /**< 1: a posted receive has memory of its own, with exact
+                                  memory (over MPI; threads hand their own over)      */
     double param_bytes;     /**< of a weight as the matmuls read it: 2                */
     double grad_bytes;      /**< of an accumulated gradient: 4, or 2                  */
     double optimizer_bytes; /**< of a parameter: 12 (fp32 master and two moments)     */

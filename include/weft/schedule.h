@@ -204,6 +204,41 @@ WEFT_API void weft_schedule_holder(const weft_schedule *s, int stage, int64_t mi
 WEFT_API WEFT_MUST_CHECK weft_status weft_schedule_lower(const weft_schedule *in,
                                                          weft_schedule *out);
 
+/** What an evaluation runs: the kind "forward" where the placement is single or loop, else
+ *  the schedule's own F ops in their order. Not lowered, as `s` is not. */
+WEFT_API WEFT_MUST_CHECK weft_status weft_schedule_forwards(const weft_schedule *s,
+                                                            weft_schedule *out);
+
+/** Messages of a rank that need memory at once. */
+typedef struct weft_buffers {
+    int64_t sends;    /**< sent, and not yet taken: the receiver is not past its WAIT */
+    int64_t receives; /**< posted, and not yet waited for                            */
+} weft_buffers;
+
+/**
+ * Buffers for messages on their way, by the order of the ops and their dependencies alone:
+ * a run that has so many never lacks one, whatever its ops and messages take.
+ *
+ * Of a training step: the most that can be sent and not taken at once in any run of it, and
+ * some run gets there. No SEND of it ever waits for a buffer. Of the forwards of an
+ * evaluation, where a rank could run ahead of the next by all its micro-batches, as many as
+ * the step has: its SENDs take them in turn and wait until the message before was taken.
+ * One is added where ranks would wait for each other so (Parks, "Bounded Scheduling of
+ * Process Networks", 1995).
+ *
+ * @param step     lowered; NULL: evaluations only
+ * @param forward  of the same shape, lowered; NULL: none are run
+ * @param[out] out      [p]
+ * @param[out] of_send  [ops of step] at each SEND which of the rank's buffers it takes,
+ *                      from 0; its message before was surely taken. Or NULL.
+ * O(p) for each op of the step.
+ * @return as weft_schedule_check(), and WEFT_E_INVALID for one that is not lowered.
+ */
+WEFT_API WEFT_MUST_CHECK weft_status weft_schedule_buffers(const weft_schedule *step,
+                                                           const weft_schedule *forward,
+                                                           weft_buffers *out,
+                                                           int32_t *of_send);
+
 /** What a check counts on its way. */
 typedef struct weft_schedule_report {
     int64_t n_ops, n_compute, p2p_messages;

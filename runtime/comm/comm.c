@@ -107,6 +107,11 @@ int weft_comm_size(const weft_comm *c)
     return c->size;
 }
 
+int weft_comm_posts_memory(const weft_comm *c)
+{
+    return c->back->posts_memory;
+}
+
 const char *weft_comm_name(const weft_comm *c)
 {
     return c->back->name;

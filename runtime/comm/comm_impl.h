@@ -59,6 +59,7 @@ typedef struct wf_op {
 typedef struct wf_backend {
     const char *name;
     int is_process;   /* a rank is a process of its own (faults stop or end it) */
+    int posts_memory; /* a posted receive of a block has memory of its own      */
     int64_t op_bytes; /* of the back end's operation struct                     */
 
     /* The operation is described and has an id. */

@@ -24,45 +24,32 @@ weft_status weft_exec_check(const weft_schedule *s)
     return WEFT_OK;
 }
 
-/* The F ops of a schedule alone, in the same order. */
-static weft_status forwards_of(const weft_schedule *s, weft_schedule *out)
-{
-    weft_schedule f = *s;
-    int64_t n = 0;
-
-    f.first = NULL;
-    f.op = NULL;
-    WF_TRY(WF_ALLOC(s->p + 1, &f.first));
-    weft_status st = WF_ALLOC(s->first[s->p], &f.op);
-    if (st != WEFT_OK) {
-        weft_schedule_clear(&f);
-        return st;
-    }
-    for (int r = 0; r < s->p; r++) {
-        f.first[r] = n;
-        for (int64_t i = s->first[r]; i < s->first[r + 1]; i++)
-            if (s->op[i].kind == WEFT_OP_F) {
-                f.op[n] = s->op[i];
-                f.op[n++].flags &= (uint8_t)~WEFT_OPF_PAIR; /* its partner is gone */
-            }
-    }
-    f.first[s->p] = n;
-    *out = f;
-    return WEFT_OK;
-}
-
-/* What an evaluation runs: the kind "forward", where it has the placement; else the
- * schedule's own forwards. */
-static weft_status forward_only(const weft_schedule *s, weft_schedule *out)
+static weft_status lower_forwards(const weft_schedule *s, weft_schedule *out)
 {
     weft_schedule f;
 
-    if (s->placement == WEFT_PLACE_SINGLE || s->placement == WEFT_PLACE_LOOP)
-        WF_TRY(weft_schedule_make("forward", s->p, s->m, s->v, NULL, &f));
-    else
-        WF_TRY(forwards_of(s, &f));
+    WF_TRY(weft_schedule_forwards(s, &f));
     weft_status st = weft_schedule_lower(&f, out);
     weft_schedule_clear(&f);
+    return st;
+}
+
+/* Buffers for messages, in memory that is the run's from here on. A schedule without
+ * backwards has no step. */
+static weft_status make_outbox(weft_exec *e, int trains)
+{
+    const weft_schedule *s = e->cfg.schedule;
+    weft_buffers *all = NULL;
+
+    if (s->p == 1) return WEFT_OK; /* nothing is sent */
+    WF_TRY(WF_ALLOC(e->low.first[s->p], &e->buffer));
+    WF_TRY(WF_ALLOC(s->p, &all));
+    weft_status st =
+        weft_schedule_buffers(trains ? &e->low : NULL, &e->forward, all, e->buffer);
+    if (st == WEFT_OK)
+        st = wf_outbox_init(&e->out, e->cfg.comm, e->cfg.arena, wf_message_bytes(e),
+                            &all[e->cfg.pp_rank]);
+    wf_free(all);
     return st;
 }
 
@@ -96,14 +83,14 @@ static weft_status build(weft_exec *e)
     e->stages = weft_schedule_stages(s);
     e->asynchronous = weft_schedule_kind_asynchronous(weft_schedule_kind_find(s->kind));
     WF_TRY(weft_schedule_lower(s, &e->low));
-    WF_TRY(forward_only(s, &e->forward));
+    WF_TRY(lower_forwards(s, &e->forward));
     WF_TRY(WF_ALLOC((int64_t)s->v * s->m * 2, &e->in));
     WF_TRY(WF_ALLOC(s->v, &e->n_backwards));
     WF_TRY(WF_ALLOC(s->v, &e->backwards));
-    WF_TRY(wf_outbox_init(&e->out, e->cfg.comm, s->p));
     WF_TRY(WF_ALLOC(tokens, &e->tokens));
     WF_TRY(WF_ALLOC(tokens, &e->targets));
     count_backwards(e);
+    WF_TRY(make_outbox(e, e->n_backwards[0] > 0));
     return e->asynchronous ? make_stashes(e) : WEFT_OK;
 }
 
@@ -134,6 +121,7 @@ void weft_exec_destroy(weft_exec *e)
     wf_free(e->n_backwards);
     wf_free(e->backwards);
     wf_outbox_clear(&e->out);
+    wf_free(e->buffer);
     wf_free(e->tokens);
     wf_free(e->targets);
     wf_free(e);
@@ -146,10 +134,13 @@ void weft_exec_set_trace(weft_exec *e, weft_trace *trace)
 
 static weft_status run_op(wf_walk *w, const weft_op *op)
 {
+    const weft_exec *e = w->e;
+
     switch (op->kind) {
     case WEFT_OP_POST_RECV: return wf_post_recv(w, op);
     case WEFT_OP_WAIT: return wf_wait_recv(w, op);
-    case WEFT_OP_SEND: return wf_send_result(w, op);
+    case WEFT_OP_SEND:
+        return wf_send_result(w, op, w->train ? e->buffer[op - e->low.op] : -1);
     default: return wf_run_compute(w, op);
     }
 }

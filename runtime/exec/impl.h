@@ -20,7 +20,8 @@ struct weft_exec {
     int stages;
     int asynchronous;          /* weights change after each backward */
     wf_inbox *in;              /* [v][m][2]: activation, gradient */
-    wf_outbox out;             /* sends under way */
+    wf_outbox out;             /* messages under way */
+    int32_t *buffer;           /* [ops of low] of `out`, at each SEND */
     wf_stash *stash;           /* [v] of an asynchronous schedule, else NULL */
     int64_t *n_backwards;      /* [v] B and W ops of a chunk in a step */
     int64_t *backwards;        /* [v] of them done */
@@ -39,7 +40,10 @@ typedef struct wf_walk {
 /* message.c: the ops that lowering added */
 weft_status wf_post_recv(wf_walk *w, const weft_op *op) WEFT_MUST_CHECK;
 weft_status wf_wait_recv(wf_walk *w, const weft_op *op) WEFT_MUST_CHECK;
-weft_status wf_send_result(wf_walk *w, const weft_op *op) WEFT_MUST_CHECK;
+/* buffer: of e->out, or -1: in turn */
+weft_status wf_send_result(wf_walk *w, const weft_op *op,
+                           int64_t buffer) WEFT_MUST_CHECK;
+int64_t wf_message_bytes(const weft_exec *e);
 /* The input of an op (grad: of a backward), which becomes the caller's. */
 void *wf_take_input(wf_walk *w, const weft_op *op, int grad);
 /* The result of an op: to another rank by SEND (later in the list), or into the inbox of a

@@ -29,7 +29,7 @@ static int64_t message_tag(const weft_exec *e, int stage, int64_t micro, int gra
     return (micro * e->stages + stage) * 2 + grad;
 }
 
-static int64_t message_bytes(const weft_exec *e)
+int64_t wf_message_bytes(const weft_exec *e)
 {
     const weft_chunk *c = e->cfg.chunk;
     return c->cfg.batch * c->cfg.seq * c->cfg.arch->hidden * weft_dtype_bytes(c->sh.t);
@@ -42,10 +42,11 @@ weft_status wf_post_recv(wf_walk *w, const weft_op *op)
     peer from = peer_of(e, op, grad ? 1 : -1);
     int stage = weft_schedule_stage(e->cfg.schedule, e->cfg.pp_rank, op->chunk);
 
+    WF_TRY(wf_outbox_post(&e->out));
     return weft_recv_block(e->cfg.comm, grad ? WEFT_FOR_ACT_GRAD : WEFT_FOR_ACT,
                            e->cfg.comm_rank[from.rank],
                            message_tag(e, stage, op->micro, grad), e->cfg.arena,
-                           WEFT_ACT, message_bytes(e),
+                           WEFT_ACT, wf_message_bytes(e),
                            &inbox_of(e, op->chunk, op->micro, grad)->ev);
 }
 
@@ -58,9 +59,10 @@ weft_status wf_wait_recv(wf_walk *w, const weft_op *op)
     WF_TRY(weft_wait(e->cfg.comm, &in->ev));
     in->block = in->ev.block;
     in->ev.block = NULL;
+    WF_TRY(wf_outbox_came(&e->out));
     return weft_trace_measured(e->cfg.trace, e->cfg.trace_rank, w->s->step,
                                WEFT_LANE_RECV, "wait", op, t0, weft_now_s(),
-                               message_bytes(e));
+                               wf_message_bytes(e));
 }
 
 void wf_leave(wf_walk *w, const weft_op *op, void *block, int grad)
@@ -75,7 +77,7 @@ void wf_leave(wf_walk *w, const weft_op *op, void *block, int grad)
             block; /* until SEND takes it */
 }
 
-weft_status wf_send_result(wf_walk *w, const weft_op *op)
+weft_status wf_send_result(wf_walk *w, const weft_op *op, int64_t buffer)
 {
     weft_exec *e = w->e;
     int grad = !!(op->flags & WEFT_OPF_GRAD);
@@ -83,13 +85,11 @@ weft_status wf_send_result(wf_walk *w, const weft_op *op)
     wf_inbox *hold = inbox_of(e, op->chunk, op->micro, !grad);
     weft_event *ev;
 
-    WF_TRY(wf_outbox_slot(&e->out, to.rank, &ev));
-    /* from here on a buffer on its way, however long the receiver takes */
-    WF_TRY(weft_arena_adopt(e->cfg.arena, WEFT_COMM, hold->block));
+    WF_TRY(wf_outbox_put(&e->out, buffer, hold->block, &ev));
     WF_TRY(weft_send_block(e->cfg.comm, grad ? WEFT_FOR_ACT_GRAD : WEFT_FOR_ACT,
                            e->cfg.comm_rank[to.rank],
                            message_tag(e, to.stage, op->micro, grad), e->cfg.arena,
-                           hold->block, message_bytes(e), ev));
+                           hold->block, wf_message_bytes(e), ev));
     hold->block = NULL;
     return WEFT_OK;
 }

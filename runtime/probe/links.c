@@ -46,12 +46,11 @@ static weft_status collective(wf_probe *p, void *ctx)
     return weft_wait(p->comm, &ev);
 }
 
-static weft_status send_block(wf_probe *p, const link_test *x, void *block)
+static weft_status send_block(wf_probe *p, const link_test *x, void *block,
+                              weft_event *ev)
 {
-    weft_event ev = {0};
-    WF_TRY(weft_send_block(p->comm, WEFT_FOR_CONTROL, x->peer, 0, p->arena, block,
-                           x->bytes, &ev));
-    return weft_wait(p->comm, &ev);
+    return weft_send_block(p->comm, WEFT_FOR_CONTROL, x->peer, 0, p->arena, block,
+                           x->bytes, ev);
 }
 
 static weft_status recv_block(wf_probe *p, const link_test *x, void **block)
@@ -68,18 +67,20 @@ static weft_status recv_block(wf_probe *p, const link_test *x, void **block)
 static weft_status bounce(wf_probe *p, void *ctx)
 {
     const link_test *x = ctx;
+    weft_event sent = {0};
     void *block;
 
     if (x->peer < 0) return WEFT_OK;
     if (weft_comm_rank(p->comm) > x->peer) {
         WF_TRY(recv_block(p, x, &block));
-        return send_block(p, x, block);
+        WF_TRY(send_block(p, x, block, &sent));
+        return weft_wait(p->comm, &sent);
     }
     WF_TRY(weft_arena_take(p->arena, WEFT_TEMP, x->bytes, &block));
-    WF_TRY(send_block(p, x, block));
+    WF_TRY(send_block(p, x, block, &sent));
     WF_TRY(recv_block(p, x, &block));
     weft_arena_give(p->arena, block);
-    return WEFT_OK;
+    return weft_wait(p->comm, &sent);
 }
 
 /* Steps and bytes as weft_machine_collective_s() counts them. */

@@ -27,6 +27,8 @@ static const wf_field fields[] = {
      WF_NOW, "the embedding's gradient is made whole in each micro-batch"},
     {"exact_memory", NULL, WF_BOOL, WF_PLAIN, AT(exact_memory), 0, 1, "false", WF_NOW,
      "memory to the byte as weft train takes it"},
+    {"receive_buffers", NULL, WF_BOOL, WF_PLAIN, AT(receive_buffers), 0, 1, "false",
+     WF_NOW, "a posted receive has memory of its own (MPI), with exact memory"},
     {"param_bytes", NULL, WF_F64, WF_PLAIN, AT(param_bytes), 0.5, 8, "2", WF_NOW,
      "bytes of a weight"},
     {"grad_bytes", NULL, WF_F64, WF_PLAIN, AT(grad_bytes), 0.5, 8, "4", WF_NOW,

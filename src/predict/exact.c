@@ -225,8 +225,16 @@ static weft_status check_layout(const weft_layout *l)
         l->cp, l->sp, l->zero);
 }
 
+/* Gradients are reduced where they are: buffers are those of the pipeline's messages. */
+static double comm(const own *x, const weft_buffers *b)
+{
+    int64_t n = b->sends + (x->q->options.receive_buffers ? b->receives : 0);
+    return (double)n * stream(x);
+}
+
 static void walk(const weft_cost_model *q, const weft_layout *l,
-                 const weft_schedule *low, int rank, int64_t messages, weft_memory *m)
+                 const weft_schedule *low, int rank, const weft_buffers *b,
+                 weft_memory *m)
 {
     own x = {.q = q, .l = l, .s = low, .rank = rank};
 
@@ -236,25 +244,39 @@ static void walk(const weft_cost_model *q, const weft_layout *l,
     m->activations = x.act.most;
     m->logits = x.logits.most;
     m->temporaries = x.temp.most;
-    m->comm = (double)messages * stream(&x); /* gradients are reduced where they are */
+    m->comm = comm(&x, b);
     m->total = m->params + m->grads + m->optimizer + m->activations + m->logits +
                m->comm + m->temporaries + m->reserve;
 }
 
+/* As the run counts them: of a step, and of an evaluation beside it. */
+static weft_status buffers(const weft_schedule *s, const weft_schedule *low,
+                           weft_buffers *out)
+{
+    weft_schedule f, forward;
+
+    WF_TRY(weft_schedule_forwards(s, &f));
+    weft_status st = weft_schedule_lower(&f, &forward);
+    weft_schedule_clear(&f);
+    if (st != WEFT_OK) return st;
+    st = weft_schedule_buffers(low, &forward, out, NULL);
+    weft_schedule_clear(&forward);
+    return st;
+}
+
 weft_status wf_predict_exact(const weft_cost_model *q, const weft_layout *l,
-                             const weft_schedule *s, const weft_costs *costs,
-                             weft_memory *memory)
+                             const weft_schedule *s, weft_memory *memory)
 {
     weft_schedule low;
-    int64_t *messages = NULL;
+    weft_buffers *b = NULL;
 
     WF_TRY(check_layout(l));
     WF_TRY(weft_schedule_lower(s, &low));
-    weft_status st = WF_ALLOC(s->p, &messages);
-    if (st == WEFT_OK) st = wf_predict_messages(s, costs, messages);
+    weft_status st = WF_ALLOC(s->p, &b);
+    if (st == WEFT_OK) st = buffers(s, &low, b);
     for (int r = 0; st == WEFT_OK && r < s->p; r++)
-        walk(q, l, &low, r, messages[r], &memory[r]);
-    wf_free(messages);
+        walk(q, l, &low, r, &b[r], &memory[r]);
+    wf_free(b);
     weft_schedule_clear(&low);
     return st;
 }

@@ -15,12 +15,8 @@ weft_status wf_predict_held(const weft_cost_model *q, const weft_layout *l,
 weft_status wf_predict_fits(const weft_cost_model *q, const weft_layout *l,
                             wf_prices *prices, const weft_schedule *s,
                             weft_memory *out) WEFT_MUST_CHECK;
-/* options.exact_memory: activations, logits, temporaries and comm in place of those above.
- * costs: when messages are under way. */
+/* options.exact_memory: activations, logits, temporaries and comm in place of those above. */
 weft_status wf_predict_exact(const weft_cost_model *q, const weft_layout *l,
-                             const weft_schedule *s, const weft_costs *costs,
+                             const weft_schedule *s,
                              weft_memory *memory) WEFT_MUST_CHECK;
-/* most [p]: messages that a rank has sent and their receivers not yet taken. */
-weft_status wf_predict_messages(const weft_schedule *s, const weft_costs *costs,
-                                int64_t *most) WEFT_MUST_CHECK;
 #endif

@@ -182,9 +182,12 @@ WEFT_API WEFT_MUST_CHECK weft_status weft_all_to_all(weft_group *g, weft_purpose
 WEFT_API WEFT_MUST_CHECK weft_status weft_barrier(weft_group *g);
 
 /** Point to point between ranks of the comm (dst/src: comm ranks). `tag`: any int64 >= 0; folded into the
- *  implementation's limit. weft_send_block: `block` (from `arena`) is given away: loop hands
- *  it to the receiver without a copy, mpi gives it back to the arena when sent.
- *  weft_recv_block: ev->block after the wait is a block of `arena` charged to `charge`.
+ *  implementation's limit. weft_send_block: `block` (from `arena`) is given away. loop hands
+ *  it to the receiver without a copy: it is the sender's, and the send is not complete, until
+ *  the receiver has waited for it; so wait for what you receive before what you send. mpi
+ *  gives it back to the arena when sent.
+ *  weft_recv_block: ev->block after the wait is a block of `arena` charged to `charge`; where
+ *  weft_comm_posts_memory() it is taken at the call, and charged to WEFT_COMM until then.
  *  The sender's arena must live until the receiver has waited (a barrier ends a run). Both
  *  ends use the same pair of calls. Equal (source, tag) pair in order. WEFT_MPI_SYNC=1 (any
  *  back end): a send completes only when its receive was started. */
@@ -196,6 +199,8 @@ WEFT_API WEFT_MUST_CHECK weft_status weft_recv_block(weft_comm *c, weft_purpose 
                                                      int src, int64_t tag,
                                                      weft_arena *arena, weft_tag charge,
                                                      int64_t bytes, weft_event *ev);
+/** 1: a posted receive of a block has memory of its own (mpi); 0: the sender's comes. */
+WEFT_API int weft_comm_posts_memory(const weft_comm *c);
 /** Plain copies of caller-owned buffers; a send may wait for its receive. */
 WEFT_API WEFT_MUST_CHECK weft_status weft_send(weft_comm *c, weft_purpose why, int dst,
                                                int64_t tag, const void *buf,

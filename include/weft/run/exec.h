@@ -59,7 +59,9 @@ WEFT_API WEFT_MUST_CHECK weft_status weft_exec_check(const weft_schedule *s);
 /** Refuses what weft_exec_check() does. An overlapped pair runs one op after the other.
  *  Under an asynchronous kind (pipedream) a backward takes the weights that its forward saw:
  *  up to weft_schedule_weight_copies() versions of them, taken from the arena (PARAM) when
- *  an update has to leave one as it is, given back after the last backward that needs it. */
+ *  an update has to leave one as it is, given back after the last backward that needs it.
+ *  Buffers for messages, as many as weft_schedule_buffers() finds, are set aside in the arena
+ *  (COMM) until the end: COMM holds them between and in steps, whenever neighbours come. */
 WEFT_API WEFT_MUST_CHECK weft_status weft_exec_create(const weft_exec_config *cfg,
                                                       weft_exec **out);
 WEFT_API void weft_exec_destroy(weft_exec *e);

@@ -46,7 +46,7 @@ typedef struct loop_msg {
     const void *buf;
     void *block; /* handed over; NULL: a plain message, or withdrawn     */
     int is_block;
-    loop_op *sender; /* still waits for the match; NULL when it does not     */
+    loop_op *sender; /* not complete yet; NULL when it is, or was withdrawn  */
 } loop_msg;
 
 /* One collective of a group; started by each member in its own time. */
@@ -82,7 +82,7 @@ typedef struct loop_rank {
 } loop_rank;
 
 typedef struct loop_world {
-    int n, spin, sync;
+    int n, spin;
     pthread_mutex_t lock;
     pthread_cond_t ended_bell; /* of the thread that joins */
     int n_ended;

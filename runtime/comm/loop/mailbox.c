@@ -3,9 +3,9 @@
  * Point to point: a mailbox per rank with the messages nobody asked for yet and the
  * receives nothing came for yet. Equal (communicator, source, tag) pair in order.
  *
- * A block changes owner by its pointer; it is charged to the receiver when he waits. A
- * plain message is copied once, from the sender's buffer into the receiver's, by whoever
- * of the two comes second.
+ * A block changes owner by its pointer, when the receiver waits: then it is charged to him
+ * and the send is complete. A plain message is copied once, from the sender's buffer into
+ * the receiver's, by whoever of the two comes second.
  */
 #include <stddef.h>
 #include <string.h>
@@ -94,11 +94,11 @@ static void match(loop_world *w, loop_msg *m, loop_op *r, int dst)
     r->came_bytes = m->bytes;
     r->came_block = m->is_block;
     if (fits && !m->is_block) copy_plain(w, m, r, dst);
-    sender_done(w, m);
     if (fits && m->is_block) {
         r->msg = m;
         add(&w->rank[dst].delivered, &m->link);
     } else {
+        sender_done(w, m);
         wf_free(m);
     }
     wf_op_done(&r->base);
@@ -115,10 +115,8 @@ static weft_status make_message(const loop_comm *c, loop_op *op, loop_msg **out)
                     .bytes = op->base.bytes,
                     .buf = op->base.in,
                     .block = op->base.block,
-                    .is_block = op->base.arena != NULL};
-    /* A given block is the receiver's from now on; a plain buffer is in use until it was
-     * copied; a synchronous send waits for its receive in any case. */
-    if (!m->is_block || c->world->sync) m->sender = op;
+                    .is_block = op->base.arena != NULL,
+                    .sender = op};
     *out = m;
     return WEFT_OK;
 }
@@ -132,7 +130,6 @@ weft_status wf_loop_send(loop_comm *c, loop_op *op)
     WF_TRY(make_message(c, op, &m));
     unsigned b = bucket_of(m->link.ctx, m->link.src, m->link.tag);
     pthread_mutex_lock(&w->lock);
-    if (!m->sender) wf_op_done(&op->base);
     loop_link *r = take(&dst->posted[b], &m->link);
     if (r)
         match(w, m, op_of(r), op->base.peer);
@@ -193,6 +190,7 @@ weft_status wf_loop_received(loop_comm *c, loop_op *op)
     }
     st = weft_arena_adopt(op->base.arena, op->base.charge, m->block);
     cut(&w->rank[c->base.rank].delivered, &m->link);
+    sender_done(w, m);
     pthread_mutex_unlock(&w->lock);
     op->base.block = m->block;
     wf_free(m);
@@ -222,7 +220,10 @@ void wf_loop_withdraw_mail(loop_world *w, int rank)
         for (int b = 0; b < LOOP_BUCKETS; b++)
             drop_from(&w->rank[dst].queued[b], rank);
         for (loop_link *x = w->rank[dst].delivered.head; x; x = x->next)
-            if (x->src == rank) ((loop_msg *)x)->block = NULL;
+            if (x->src == rank) {
+                ((loop_msg *)x)->block = NULL;
+                ((loop_msg *)x)->sender = NULL;
+            }
     }
 }
 

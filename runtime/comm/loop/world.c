@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #define _GNU_SOURCE /* _SC_NPROCESSORS_ONLN */
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
@@ -38,12 +37,6 @@ static weft_status fill_world(loop_world *w, const weft_comm_options *o)
     return WEFT_OK;
 }
 
-static int asks_sync(void)
-{
-    const char *s = getenv("WEFT_MPI_SYNC");
-    return s && *s && strcmp(s, "0") != 0;
-}
-
 weft_status wf_loop_world_create(int n, const weft_comm_options *o, loop_world **out)
 {
     loop_world *w;
@@ -52,7 +45,6 @@ weft_status wf_loop_world_create(int n, const weft_comm_options *o, loop_world *
     w->n = n;
     /* Looking again for a moment before sleeping pays only with a core to spare. */
     w->spin = !(o && o->yield) && n <= sysconf(_SC_NPROCESSORS_ONLN);
-    w->sync = asks_sync();
     pthread_mutex_init(&w->lock, NULL);
     init_bell(&w->ended_bell);
     weft_status st = fill_world(w, o);

@@ -15,7 +15,7 @@ weft_status wf_mpi_send(mpi_comm *c, mpi_op *op)
 weft_status wf_mpi_recv(mpi_comm *c, mpi_op *op)
 {
     if (op->base.arena) {
-        WF_TRY(weft_arena_take(op->base.arena, op->base.charge, op->base.bytes,
+        WF_TRY(weft_arena_take(op->base.arena, WEFT_COMM, op->base.bytes,
                                &op->base.block));
         op->base.out = op->base.block;
     }
@@ -26,7 +26,8 @@ weft_status wf_mpi_recv(mpi_comm *c, mpi_op *op)
 weft_status wf_mpi_received(mpi_comm *c, mpi_op *op)
 {
     const wf_op *r = &op->base;
-    if (op->came_bytes == r->bytes) return WEFT_OK;
+    if (op->came_bytes == r->bytes)
+        return r->arena ? weft_arena_adopt(r->arena, r->charge, r->block) : WEFT_OK;
     if (op->came_bytes < 0)
         return WF_FAIL(WEFT_E_MISMATCH,
                        "rank %d expects %lld bytes (%s, tag %lld), rank %d sent more",

@@ -235,6 +235,7 @@ void wf_mpi_destroy(weft_comm *comm)
 const wf_backend wf_mpi_backend = {
     .name = "mpi",
     .is_process = 1,
+    .posts_memory = 1,
     .op_bytes = sizeof(mpi_op),
     .start = start,
     .progress = progress,
