@@ -390,10 +390,11 @@ static int contradiction(const verify *v, const wf_args *args)
 {
     char name[32];
 
-    if (v->all && wf_args_typed(args,
-                                "tp pp dp vpp schedule group micro-batch global-batch "
-                                "seq order vocab-multiple stage-layers",
-                                name, sizeof name))
+    if (v->all &&
+        wf_args_typed(args,
+                      "tp pp dp vpp schedule placement group micro-batch global-batch "
+                      "seq order vocab-multiple stage-layers",
+                      name, sizeof name))
         return wf_cmd_usage("verify", "--%s is for one layout, --all-layouts walks all",
                             name);
     if (!v->all && wf_args_typed(args, "kinds max-micro covering", name, sizeof name))

@@ -69,7 +69,25 @@ static weft_status check_list(const char *names)
     return WEFT_OK;
 }
 
-/* All vpp, kinds and m of one (tp, pp, dp). Legality is the layout table's to say. */
+/* The layout with its schedule's own placement, and with every other that it takes. */
+static weft_status add_placements(list *l, const weft_arch *a, weft_layout x)
+{
+    const weft_schedule_kind *k = weft_schedule_kind_find(x.schedule);
+    unsigned others = x.vpp > 1 ? weft_schedule_kind_placements(k) : 0;
+
+    others &= ~(1u << weft_schedule_kind_placement(k, x.vpp));
+    if (weft_layout_check(&x, a) == WEFT_OK) WF_TRY(add(l, &x));
+    for (int i = 0; others >> i; i++) {
+        if (!(others >> i & 1)) continue;
+        snprintf(x.placement, sizeof x.placement, "%s",
+                 weft_placement_name((weft_placement_kind)i));
+        if (weft_layout_check(&x, a) == WEFT_OK) WF_TRY(add(l, &x));
+    }
+    return WEFT_OK;
+}
+
+/* All vpp, kinds, placements and m of one (tp, pp, dp). Legality is the layout table's to
+ * say. */
 static weft_status add_degrees(list *l, const char *kinds, const weft_arch *a,
                                weft_layout base, int max_micro)
 {
@@ -82,7 +100,7 @@ static weft_status add_degrees(list *l, const char *kinds, const weft_arch *a,
                 x.vpp = vpp;
                 x.global_batch = (int64_t)m * x.dp * x.micro_batch;
                 snprintf(x.schedule, sizeof x.schedule, "%s", runnable(k));
-                if (weft_layout_check(&x, a) == WEFT_OK) WF_TRY(add(l, &x));
+                WF_TRY(add_placements(l, a, x));
             }
     return WEFT_OK;
 }
@@ -106,16 +124,20 @@ static weft_status enumerate(list *l, const char *kinds, const weft_arch *a,
 }
 
 /* The values of a case, each below 64, that pairs are formed of. */
-enum { N_VALUES = 6, RANGE = 64 };
+enum { N_VALUES = 7, RANGE = 64 };
 
 static void values(const weft_verify_case *c, int v[N_VALUES])
 {
     int kind = 0;
     while (weft_schedule_kind_at(kind) != weft_schedule_kind_find(c->layout.schedule))
         kind++;
-    int all[N_VALUES] = {c->layout.tp,  c->layout.pp,
-                         c->layout.dp,  kind,
-                         c->layout.vpp, (int)weft_layout_n_micro(&c->layout)};
+    int all[N_VALUES] = {c->layout.tp,
+                         c->layout.pp,
+                         c->layout.dp,
+                         kind,
+                         c->layout.vpp,
+                         (int)weft_layout_n_micro(&c->layout),
+                         weft_layout_schedule_options(&c->layout).placement};
     for (int i = 0; i < N_VALUES; i++)
         v[i] = all[i] % RANGE;
 }

@@ -375,6 +375,49 @@ static void shared_prices_change_nothing(void **state)
     free(prices);
 }
 
+/* Layouts that differ in nothing but their placement, one after the other: each has the time
+ * and memory of its own schedule, and the loop of two chunks another time than the V. */
+static void searched_kinds_are_priced_where_they_are_placed(void **state)
+{
+    static const char *const kind[] = {"zb-auto", "optimal"};
+    static const char *const place[] = {"auto", "single", "loop", "v"};
+    weft_cost_model q = model_of(SMALL, "h100:2x2");
+    wf_pool *pool = calloc(1, sizeof *pool);
+    double step_s[2][5][4] = {{{0}}};
+    int legal = 0;
+
+    for (int i = 0; i < 2 * 4 * 4; i++) {
+        int k = i / 16, v = 1 + i / 4 % 4;
+        weft_layout l = options_of(8, 1024).given;
+        weft_cost a, b;
+        l.pp = 4;
+        l.tp = l.cp = l.dp = 1;
+        l.vpp = v;
+        snprintf(l.schedule, sizeof l.schedule, "%s", kind[k]);
+        snprintf(l.placement, sizeof l.placement, "%s", place[i % 4]);
+        snprintf(l.stage_layers, sizeof l.stage_layers, "%s",
+                 v < 3    ? "balanced"
+                 : v == 3 ? "1*8,0*4"
+                          : "1*8,0*8");
+        if (weft_layout_plan_check(&l, &q.arch)) continue;
+        legal++;
+        assert_int_equal(weft_predict(&q, &l, NULL, NULL, &a), WEFT_OK);
+        assert_int_equal(wf_value(pool, &q, &l, NULL, &b), WEFT_OK);
+        assert_int_equal(wf_simulate_step(pool, &q, &l, &b), WEFT_OK);
+        assert_int_equal(wf_hold(pool, &q, &l, &b), WEFT_OK);
+        assert_true(a.step_time_s == b.step_time_s);
+        assert_true(a.memory.total == b.memory.total);
+        step_s[k][v][i % 4] = a.step_time_s;
+    }
+    /* zb-auto: 2 + 2; optimal: every word of one chunk but v, 3, 2, 3 */
+    assert_int_equal(legal, 4 + 3 + 3 + 2 + 3);
+    assert_true(step_s[0][2][0] == step_s[0][2][3]); /* auto is the V */
+    assert_true(step_s[1][3][0] == step_s[1][3][2]); /* of three chunks the loop */
+    assert_true(step_s[1][2][2] != step_s[1][2][3]);
+    wf_pool_clear(pool);
+    free(pool);
+}
+
 /* ---- the space is all of it ----------------------------------------------------------- */
 
 typedef struct tally {
@@ -573,6 +616,7 @@ int main(void)
         cmocka_unit_test(more_zero_and_more_recompute_are_never_faster),
         cmocka_unit_test(counts_of_kinds_without_a_closed_form_settle),
         cmocka_unit_test(shared_prices_change_nothing),
+        cmocka_unit_test(searched_kinds_are_priced_where_they_are_placed),
         cmocka_unit_test(every_legal_layout_is_in_the_space_once),
         cmocka_unit_test(more_memory_never_loses_a_layout),
         cmocka_unit_test(the_front_has_no_layout_that_another_beats),
