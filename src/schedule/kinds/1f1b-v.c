@@ -152,11 +152,10 @@ static weft_status search(const weft_schedule *s, const wf_try *tries, int n)
                    .judged_latency = 1e-3,
                    .limit = 2 * most_held(s->p),
                    .limit_back = limit,
-                   .sample = 2 * (int64_t)s->p,
+                   .sample = (int64_t)s->p + 4,
                    .tries = tries,
                    .n_tries = n};
-    wf_score score;
-    weft_status st = wf_search_run(&x, s, &score);
+    weft_status st = wf_search_run(&x, s, NULL);
     wf_free(limit);
     return st;
 }

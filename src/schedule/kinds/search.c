@@ -125,7 +125,7 @@ weft_status wf_search_run(const wf_search *x, const weft_schedule *s, wf_score *
                        "%s: no order was found for -p %d -m %d within its memory",
                        s->kind, s->p, s->m);
     WF_TRY(wf_squeeze(x, &x->tries[best], s, DBL_MAX, &ran));
-    *out = (wf_score){ran.makespan, ran.span, memory_of(s)};
+    if (out) *out = (wf_score){ran.makespan, ran.span, memory_of(s)};
     return WEFT_OK;
 }
 

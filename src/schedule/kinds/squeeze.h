@@ -76,7 +76,8 @@ typedef struct wf_score {
 
 /* Fills s with the best of the tries: by makespan, then span, then memory. They are
  * judged with `sample` micro-batches, enough for both ends of the schedule to show; of
- * very large ones the first tries only. WEFT_E_INFEASIBLE if no try fits the limits. */
+ * very large ones the first tries only. `out` may be NULL. WEFT_E_INFEASIBLE if no try fits
+ * the limits. */
 weft_status wf_search_run(const wf_search *x, const weft_schedule *s, wf_score *out);
 
 /* Takes the order of another split schedule of the same shape into s, where it keeps

@@ -70,8 +70,7 @@ static weft_status squeeze(const weft_schedule *s, const wf_block *block, int64_
                    .limit_back = limit_back,
                    .tries = tries,
                    .n_tries = 8};
-    wf_score score;
-    weft_status st = wf_search_run(&x, s, &score);
+    weft_status st = wf_search_run(&x, s, NULL);
     wf_free(limit_back);
     return st;
 }
