@@ -232,8 +232,7 @@ void wf_line_rank(wf_line *x, int rank, wf_rank *out)
 
 int wf_line_copies(const wf_line *x, int rank)
 {
-    return x->kind->weight_copies ? x->kind->weight_copies(&x->shape, rank)
-                                  : 1 + wf_bidirectional(&x->shape);
+    return x->kind->weight_copies ? x->kind->weight_copies(&x->shape, rank) : 1;
 }
 
 int64_t wf_line_peak(const wf_line *x, int rank, int *exact)

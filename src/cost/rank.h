@@ -32,7 +32,8 @@ weft_status wf_line_make(const weft_cost_model *q, const weft_layout *l,
 /* Valid until the next call. */
 const weft_stage_cost *wf_line_stage(wf_line *x, int64_t stage, wf_params *params);
 void wf_line_rank(wf_line *x, int rank, wf_rank *out);
-/* weft_schedule_weight_copies() */
+/* Versions of the weights of a rank's chunks: weft_schedule_weight_copies(), but where two
+ * pipelines go in opposite directions, whose two copies are chunks of their own. */
 int wf_line_copies(const wf_line *x, int rank);
 /* Chunk activations in flight, by closed form where the kind has one. */
 int64_t wf_line_peak(const wf_line *x, int rank, int *exact);

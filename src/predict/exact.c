@@ -264,6 +264,20 @@ static weft_status buffers(const weft_schedule *s, const weft_schedule *low,
     return st;
 }
 
+static weft_status versions(const weft_schedule *s, weft_memory *memory)
+{
+    const weft_schedule_kind *k = weft_schedule_kind_find(s->kind);
+
+    if (!weft_schedule_kind_asynchronous(k)) return WEFT_OK;
+    for (int r = 0; r < s->p; r++) {
+        int64_t n;
+        WF_TRY(wf_predict_versions(s, r, &n));
+        memory[r].params =
+            memory[r].params / weft_schedule_weight_copies(s, r) * (double)n;
+    }
+    return WEFT_OK;
+}
+
 weft_status wf_predict_exact(const weft_cost_model *q, const weft_layout *l,
                              const weft_schedule *s, weft_memory *memory)
 {
@@ -271,6 +285,7 @@ weft_status wf_predict_exact(const weft_cost_model *q, const weft_layout *l,
     weft_buffers *b = NULL;
 
     WF_TRY(check_layout(l));
+    WF_TRY(versions(s, memory));
     WF_TRY(weft_schedule_lower(s, &low));
     weft_status st = WF_ALLOC(s->p, &b);
     if (st == WEFT_OK) st = buffers(s, &low, b);

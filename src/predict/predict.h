@@ -19,4 +19,7 @@ weft_status wf_predict_fits(const weft_cost_model *q, const weft_layout *l,
 weft_status wf_predict_exact(const weft_cost_model *q, const weft_layout *l,
                              const weft_schedule *s,
                              weft_memory *memory) WEFT_MUST_CHECK;
+/* Versions of its weights that a rank holds at once, under an asynchronous schedule. */
+weft_status wf_predict_versions(const weft_schedule *s, int rank,
+                                int64_t *most) WEFT_MUST_CHECK;
 #endif
