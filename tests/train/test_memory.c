@@ -222,8 +222,7 @@ static const char *const layouts[] = {"pp=4 m=6 micro_batch=2",
                                       "pp=2 vpp=4 dp=2 m=4 schedule=bitpipe"};
 enum { N_LAYOUTS = sizeof layouts / sizeof *layouts };
 
-/* Case 113: nothing of a step is kept, and step 20 needs what step 2 needed. COMM is what
- * is on its way to ranks that are late, and may differ. */
+/* Case 113: nothing of a step is kept, and step 20 needs what step 2 needed. */
 static void a_step_leaves_nothing_and_the_twentieth_needs_no_more(void **state)
 {
     (void)state;
@@ -235,7 +234,7 @@ static void a_step_leaves_nothing_and_the_twentieth_needs_no_more(void **state)
         for (int r = 0; r < weft_layout_world(&j.c.layout); r++)
             for (int t = 0; t < WEFT_N_TAGS; t++) {
                 const mark *m = &j.rank[r];
-                if (t != WEFT_COMM) assert_true(m->peak[t] == m->step_2[t]);
+                assert_true(m->peak[t] == m->step_2[t]);
                 assert_true(m->after[t] == m->before[t]);
             }
         close_job(&j);
@@ -245,8 +244,6 @@ static void a_step_leaves_nothing_and_the_twentieth_needs_no_more(void **state)
 /* Case 52. */
 static void no_class_grows_with_m_under_1f1b(void **state)
 {
-    static const weft_tag tags[] = {WEFT_PARAM, WEFT_GRAD,   WEFT_OPTIM,
-                                    WEFT_ACT,   WEFT_LOGITS, WEFT_TEMP};
     job few, many;
     (void)state;
     open_job(&few, "pp=4 m=8 micro_batch=2");
@@ -254,8 +251,8 @@ static void no_class_grows_with_m_under_1f1b(void **state)
     run(&few);
     run(&many);
     for (int r = 0; r < P; r++)
-        for (size_t t = 0; t < sizeof tags / sizeof *tags; t++)
-            assert_true(few.rank[r].peak[tags[t]] == many.rank[r].peak[tags[t]]);
+        for (int t = 0; t < WEFT_N_TAGS; t++)
+            assert_true(few.rank[r].peak[t] == many.rank[r].peak[t]);
     close_job(&few);
     close_job(&many);
 }
@@ -278,8 +275,6 @@ static void split_weight_gradients_do_not_grow_with_m(void **state)
         "pp=4 vpp=2 schedule=dualpipe",
         "pp=4 vpp=2 schedule=dualpipev",
     };
-    static const weft_tag tags[] = {WEFT_PARAM, WEFT_GRAD,   WEFT_OPTIM,
-                                    WEFT_ACT,   WEFT_LOGITS, WEFT_TEMP};
     (void)state;
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
         job few, many;
@@ -291,12 +286,12 @@ static void split_weight_gradients_do_not_grow_with_m(void **state)
         run(&few);
         run(&many);
         for (int r = 0; r < P; r++)
-            for (size_t t = 0; t < sizeof tags / sizeof *tags; t++)
-                if (few.rank[r].peak[tags[t]] != many.rank[r].peak[tags[t]])
+            for (int t = 0; t < WEFT_N_TAGS; t++)
+                if (few.rank[r].peak[t] != many.rank[r].peak[t])
                     fail_msg("%s, rank %d, %s: %lld bytes with 16, %lld with 64",
-                             kinds[k], r, weft_tag_name(tags[t]),
-                             (long long)few.rank[r].peak[tags[t]],
-                             (long long)many.rank[r].peak[tags[t]]);
+                             kinds[k], r, weft_tag_name((weft_tag)t),
+                             (long long)few.rank[r].peak[t],
+                             (long long)many.rank[r].peak[t]);
         close_job(&few);
         close_job(&many);
     }
