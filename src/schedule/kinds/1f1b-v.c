@@ -14,8 +14,8 @@
  * as early as they can be, F in one slot and B in two, such that no rank has two of
  * them in the same slot modulo 6. Passing over the first possible slot on a rank or two
  * of the way down can give blocks that hold no more and whose ends squeeze better
- * (squeeze.h), so those are tried, in times of 1 and 2; the order is the same whatever
- * the costs.
+ * (squeeze.h): with few ranks they are tried, with more the best one is known, in times
+ * of 1 and 2; the order is the same whatever the costs.
  *
  * Peak 2(2p div 3 + 1) chunk activations once m is large enough; 4m(p-1) messages. Idle
  * in times of 1 and 2 15, 22, 33 for p = 4, 6, 8; no closed form is known.
@@ -111,11 +111,12 @@ enum {
     FIRST = 5 /* often the best or nearly: runs along the others soon end as too late */
 };
 
-/* Blocks that are looked at. For p = 10..40 all others were tried too: only for few ranks
- * is one of them ever better than the first four, or a run that looks less far ahead. */
+/* Blocks that are looked at. For p = 10..40, m = 4p runs along all 2p were tried, with up to
+ * p + 4 ops ahead and p/2 + 2 micro-batches to squeeze: none is shorter than the one that is
+ * known. With few ranks others are as short, and bear latency better. */
 static int n_blocks(int p)
 {
-    return p <= FEW_RANKS ? 2 * p : 4;
+    return p <= FEW_RANKS ? 2 * p : 1;
 }
 
 /* Passing over a slot may lead to the same block as another skip. */
@@ -126,8 +127,8 @@ static int is_new(int p, const wf_block *b, const wf_try *tries, int n)
     return 1;
 }
 
-/* The plain block, then those that pass over one or two slots. */
-static int make_tries(int p, int *open, wf_block *block, wf_try *tries)
+/* The plain block, and those that pass over one or two slots. */
+static int make_few(int p, int *open, wf_block *block, wf_try *tries)
 {
     int n = 0, runs = p < 6 ? 2 : 1;
     for (int k = 0; k < n_blocks(p); k++) {
@@ -140,6 +141,20 @@ static int make_tries(int p, int *open, wf_block *block, wf_try *tries)
                 .block = b, .period = WF_V_PERIOD, .ahead = far ? 4 : 8, .start = 3};
     }
     return n;
+}
+
+/* With more ranks: so many pass over a slot that the forward which comes back to rank 0
+ * falls next to the first one, modulo 6; and what is squeezed grows with p. */
+static int make_tries(int p, int *open, wf_block *block, wf_try *tries)
+{
+    static const int passing[] = {1, 0, 2}; /* by p modulo 3 */
+    if (p <= FEW_RANKS) return make_few(p, open, block, tries);
+    make_block(p, 2, passing[p % 3], open, block);
+    tries[0] = (wf_try){.block = block,
+                        .period = WF_V_PERIOD,
+                        .ahead = 2 * p / 3 + 2,
+                        .start = p / 3 + 2};
+    return 1;
 }
 
 static weft_status search(const weft_schedule *s, const wf_try *tries, int n)

@@ -117,9 +117,9 @@ static weft_status choose(const wf_search *x, const weft_schedule *s, int *out)
 
 weft_status wf_search_run(const wf_search *x, const weft_schedule *s, wf_score *out)
 {
-    int best;
+    int best = 0;
     wf_squeezed ran;
-    WF_TRY(choose(x, s, &best));
+    if (x->n_tries > 1) WF_TRY(choose(x, s, &best));
     if (best < 0)
         return WF_FAIL(WEFT_E_INFEASIBLE,
                        "%s: no order was found for -p %d -m %d within its memory",
