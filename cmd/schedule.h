@@ -65,25 +65,30 @@ typedef struct wf_schedule_costs {
 WEFT_MUST_CHECK weft_status wf_schedule_costs_read(const wf_schedule_args *a,
                                                    const weft_schedule *s,
                                                    wf_schedule_costs *out);
-/* Scalar times of a full stage into the options of a search; a chunk's op is 1/parts of
- * a full stage. Lists by stages are refused. */
+/* Scalar times of a full stage, and links, into the options of a search, which point to
+ * *tier; wf_free() that. A chunk's op is 1/parts of a full stage. Lists by stages are
+ * refused. */
 WEFT_MUST_CHECK weft_status wf_schedule_times_read(const wf_schedule_args *a,
                                                    double parts,
-                                                   weft_schedule_options *opt);
+                                                   weft_schedule_options *opt,
+                                                   weft_link_tier **tier);
 /* Links, updates and the length of pairs, as typed. */
 WEFT_MUST_CHECK weft_status wf_schedule_links_read(const wf_schedule_args *a,
                                                    const weft_schedule *s,
                                                    wf_schedule_units *u,
                                                    wf_schedule_costs *out);
-/* What a message takes for a search, which knows one kind of link only. */
-WEFT_MUST_CHECK weft_status wf_schedule_message_time(const wf_schedule_args *a,
-                                                     wf_schedule_units *u, double *out);
+/* Links alone into the options of a search, which point to *tier; wf_free() that. */
+WEFT_MUST_CHECK weft_status wf_schedule_search_links(const wf_schedule_args *a,
+                                                     wf_schedule_units *u,
+                                                     weft_schedule_options *opt,
+                                                     weft_link_tier **tier);
 void wf_schedule_costs_clear(wf_schedule_costs *c);
 
 /* Times, memory and their lists by stage for the kind `optimal`; `out` holds what opt
  * points to. Simulated times and bounds are out->parts times too long, as above. */
 typedef struct wf_schedule_stages {
-    double *item;              /* five lists of one item a stage */
+    double *item; /* five lists of one item a stage */
+    weft_link_tier *tier;
     wf_schedule_numbers limit; /* by rank */
     double parts;
 } wf_schedule_stages;

@@ -171,7 +171,7 @@ weft_status wf_schedule_costs_read(const wf_schedule_args *a, const weft_schedul
 }
 
 weft_status wf_schedule_times_read(const wf_schedule_args *a, double parts,
-                                   weft_schedule_options *opt)
+                                   weft_schedule_options *opt, weft_link_tier **tier)
 {
     const char *flag = a->stage_tf   ? "--stage-tf"
                        : a->stage_tb ? "--stage-tb"
@@ -180,7 +180,7 @@ weft_status wf_schedule_times_read(const wf_schedule_args *a, double parts,
                                      : NULL;
     wf_schedule_units u = {0};
     times t = {0};
-    double latency = 0, scale = a->per_op ? parts : 1;
+    double scale = a->per_op ? parts : 1;
 
     if (flag)
         return WF_FAIL(WEFT_E_INVALID,
@@ -188,11 +188,10 @@ weft_status wf_schedule_times_read(const wf_schedule_args *a, double parts,
                        "schedule sim takes %s",
                        flag, a->kind, flag);
     WF_TRY(read_times(a, &u, &t));
-    WF_TRY(wf_schedule_message_time(a, &u, &latency));
+    WF_TRY(wf_schedule_search_links(a, &u, opt, tier));
     opt->tf = t.f * scale;
     opt->ti = t.i * scale;
     opt->tw = t.w * scale;
-    opt->latency = latency;
     return WEFT_OK;
 }
 
@@ -239,9 +238,12 @@ static weft_status read_stages(const wf_schedule_args *a, const weft_schedule *q
     WF_TRY(wf_schedule_costs_read(a, q, &c));
     spread(q, c.dur, n, l->item);
     l->parts = c.parts;
+    opt->latency = c.costs.latency;
+    opt->n_tiers = c.costs.n_tiers;
+    opt->tier = l->tier = c.tier;
+    opt->message_bytes = c.costs.message_bytes;
+    c.tier = NULL;
     wf_schedule_costs_clear(&c);
-    WF_TRY(wf_schedule_message_time(a, &(wf_schedule_units){0}, &opt->latency));
-    opt->latency *= l->parts;
     WF_TRY(read_bytes("--stage-free-i", a->stage_free_i, n, l->item + 3 * n));
     WF_TRY(read_bytes("--stage-free-w", a->stage_free_w, n, l->item + 4 * n));
     opt->n_stages = n;
@@ -271,6 +273,7 @@ weft_status wf_schedule_stages_read(const wf_schedule_args *a, const weft_schedu
 void wf_schedule_stages_clear(wf_schedule_stages *l)
 {
     wf_free(l->item);
+    wf_free(l->tier);
     wf_free(l->limit.x);
     *l = (wf_schedule_stages){0};
 }

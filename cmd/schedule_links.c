@@ -93,21 +93,20 @@ static weft_status set_tiers(const tiers *t, wf_schedule_costs *c)
     return WEFT_OK;
 }
 
-weft_status wf_schedule_message_time(const wf_schedule_args *a, wf_schedule_units *u,
-                                     double *out)
+weft_status wf_schedule_search_links(const wf_schedule_args *a, wf_schedule_units *u,
+                                     weft_schedule_options *opt, weft_link_tier **tier)
 {
     tiers t = {.message_bytes = 0};
+    wf_schedule_costs c = {.parts = 1};
     weft_status st = read_tiers(a, u, &t);
-    if (st == WEFT_OK && t.ranks.n)
-        st = WF_FAIL(WEFT_E_INVALID,
-                     "--ranks-per-node %s: %s is searched for links of one kind; write "
-                     "it with --ops, and weft schedule sim takes --ranks-per-node",
-                     a->ranks_per_node, a->kind);
-    if (st == WEFT_OK)
-        *out =
-            t.latency.x[0] + (t.bandwidth.n ? t.message_bytes / t.bandwidth.x[0] : 0);
+    if (st == WEFT_OK) st = set_tiers(&t, &c);
     clear(&t);
-    return st;
+    WF_TRY(st);
+    opt->latency = c.costs.latency;
+    opt->n_tiers = c.costs.n_tiers;
+    opt->tier = *tier = c.tier;
+    opt->message_bytes = c.costs.message_bytes;
+    return WEFT_OK;
 }
 
 /* ---- pairs and updates ---------------------------------------------------------- */

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/alloc.h"
 #include "base/error.h"
 #include "base/near.h"
 #include "cmd/schedule.h"
@@ -88,6 +89,7 @@ weft_status wf_schedule_make(const wf_schedule_args *a, const wf_args *args,
                              weft_schedule *s, double *bound)
 {
     weft_schedule_options options = {.group = a->group};
+    weft_link_tier *tier = NULL;
     WF_TRY(require_kind(a->kind));
     if (!wf_args_given(args, "p") || !wf_args_given(args, "m"))
         return WF_FAIL(WEFT_E_INVALID, "%s needs -p (ranks) and -m (micro-batches)",
@@ -107,9 +109,11 @@ weft_status wf_schedule_make(const wf_schedule_args *a, const wf_args *args,
                 "without bytes beside it; optimal takes bytes",
                 a->mem_limit);
         double parts = options.placement == WEFT_PLACE_V ? 2 : 1;
-        WF_TRY(wf_schedule_times_read(a, parts, &options));
+        WF_TRY(wf_schedule_times_read(a, parts, &options, &tier));
     }
-    WF_TRY(weft_schedule_make(a->kind, a->p, a->m, a->v, &options, s));
+    weft_status made = weft_schedule_make(a->kind, a->p, a->m, a->v, &options, s);
+    wf_free(tier);
+    WF_TRY(made);
     if (!wf_schedule_says_placement(a) || s->placement == options.placement)
         return WEFT_OK;
     weft_status st = WF_FAIL(WEFT_E_INVALID, "--placement %s: %s has its own, %s",

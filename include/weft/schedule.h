@@ -64,6 +64,16 @@ typedef enum weft_placement_kind {
     WEFT_PLACE_BIDIRV
 } weft_placement_kind;
 
+/** Links of one speed: between ranks of one domain, such as a node, of `ranks` consecutive
+ *  pipeline ranks, as far as no tier before has them. */
+typedef struct weft_link_tier {
+    int ranks; /**< above the tier before; 0 in the last tier, which has the rest */
+    double
+        latency; /**< of a message                                                  */
+    double
+        bandwidth; /**< bytes per unit of time; 0 = no limit                          */
+} weft_link_tier;
+
 /** Options of a generator; zero means the kind's default. */
 typedef struct weft_schedule_options {
     int64_t group; /**< kinds that take micro-batches in groups: how many */
@@ -73,6 +83,11 @@ typedef struct weft_schedule_options {
     /** zb-auto: times of a full stage and of a message, to schedule for. All three of tf,
      *  ti, tw zero: 1, 1, 1. */
     double tf, ti, tw, latency;
+    /** zb-auto, optimal: links of several kinds in place of latency, as in weft_costs; a message
+     *  takes latency + message_bytes / bandwidth of its link, beside others. */
+    int n_tiers;
+    const weft_link_tier *tier;
+    double message_bytes;
     /** zb-auto: single or v; optimal: loop too. Other kinds have one of their own, which
      *  may be said; single is as nothing said. */
     weft_placement_kind placement;
@@ -282,16 +297,6 @@ typedef enum weft_overlap {
     WEFT_OVERLAP_ATOMIC  /**< as one block: it starts when the inputs of both are there,
                               and both results are there at its end */
 } weft_overlap;
-
-/** Links of one speed: between ranks of one domain, such as a node, of `ranks` consecutive
- *  pipeline ranks, as far as no tier before has them. */
-typedef struct weft_link_tier {
-    int ranks; /**< above the tier before; 0 in the last tier, which has the rest */
-    double
-        latency; /**< of a message                                                  */
-    double
-        bandwidth; /**< bytes per unit of time; 0 = no limit                          */
-} weft_link_tier;
 
 /** Do messages run beside the ops of their ranks? */
 typedef enum weft_messages {

@@ -53,11 +53,40 @@ static void links_that_cannot_be_are_refused(void **state)
             "schedule 1f1b -p 2 -m 2 --bandwidth 0 --message-bytes 1");
     refuses(2, "--bandwidth has a unit of time and --tf has none",
             "schedule 1f1b -p 2 -m 2 --bandwidth 1GB/s --message-bytes 1");
-    refuses(2, "optimal is searched for links of one kind",
-            "schedule optimal -p 4 -m 4 --latency 1,2 --ranks-per-node 2");
-    refuses(2, "zb-auto is searched for links of one kind",
-            "schedule zb-auto -p 4 -m 4 --latency 1,2 --ranks-per-node 2");
+    refuses(2, "--ranks-per-node 2: with neither --latency nor --bandwidth",
+            "schedule optimal -p 4 -m 4 --ranks-per-node 2");
     refuses(2, "--messages", "schedule 1f1b -p 2 -m 2 --messages maybe");
+}
+
+static double makespan_with(const char *kind, const char *words, double *bound)
+{
+    json_t *j = weft_json("schedule %s %s --json", kind, words);
+    json_t *least = json_object_get(j, "lower_bound");
+    double t = number(j, "makespan");
+    if (bound) *bound = json_number_value(least);
+    json_decref(j);
+    return t;
+}
+
+/* The order is made for the links that it runs on: with a slow one in the middle it gains on
+ * the orders that are written out. */
+static void a_search_knows_the_kinds_of_links(void **state)
+{
+    static const char *const words[] = {
+        "-p 4 -m 8 --tf 1 --ti 1 --tw 1 --ranks-per-node 2 --latency 0,2",
+        "-p 4 -m 8 --ranks-per-node 2 --bandwidth 100,2 --message-bytes 1",
+        "-p 4 -m 8 -v 2 --placement v --ranks-per-node 2 --latency 0,2",
+        "-p 4 -m 8 -v 2 --placement v --per-op --ranks-per-node 2 --latency 0,2",
+        "-p 4 -m 8 --tf 1ms --tb 2ms --ranks-per-node 2 --latency 5us,2ms"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+        double bound, least = makespan_with("optimal", words[i], &bound);
+        double found = makespan_with("zb-auto", words[i], NULL);
+        double written =
+            makespan_with(strstr(words[i], "-v 2") ? "zb-v" : "zb-h1", words[i], NULL);
+        assert_true(bound > 0 && bound <= least * (1 + 1e-9));
+        assert_true(least <= found * (1 + 1e-9));
+        assert_true(found < written * 0.97);
+    }
 }
 
 static double step_time(const char *words)
@@ -141,6 +170,7 @@ static void memory_is_reported_and_limited_in_bytes(void **state)
 
 const struct CMUnitTest schedule_sim_tests[] = {
     cmocka_unit_test(a_message_takes_latency_and_bytes_by_its_link),
+    cmocka_unit_test(a_search_knows_the_kinds_of_links),
     cmocka_unit_test(links_that_cannot_be_are_refused),
     cmocka_unit_test(steps_repeat_with_and_without_a_barrier),
     cmocka_unit_test(steps_that_cannot_be_are_refused),

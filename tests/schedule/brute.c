@@ -6,6 +6,7 @@
  * sweeps until nothing changes.
  */
 #include "brute.h"
+#include "problems.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -119,7 +120,7 @@ double brute_optimum(const weft_schedule *q, const weft_schedule_options *o,
             link *k = &in[r][op];
             *k = (link){-1, -1, dur[op % 3][stage], 0};
             if (input_of(q, r, op, &k->rank, &k->op) && k->rank != r)
-                k->delay = o->latency;
+                k->delay = delay_of(o, k->rank, r);
         }
     }
     int is_all = l[0].n < MOST_LISTS && l[1].n < MOST_LISTS;

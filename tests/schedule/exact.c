@@ -12,6 +12,7 @@
  * dropped, and one whose ranks or chains cannot end in time.
  */
 #include "exact.h"
+#include "problems.h"
 
 enum {
     STAGES = 8,
@@ -184,7 +185,8 @@ static exact_answer search(solver *x, const state *s)
     }
 }
 
-static void set_up(solver *x, const weft_schedule *q, const weft_schedule_options *o)
+static void open_solver(solver *x, const weft_schedule *q,
+                        const weft_schedule_options *o)
 {
     int bounded = 0, own = o->stage_free_i || o->stage_free_w;
     for (int r = 0; r < q->p; r++) {
@@ -212,7 +214,7 @@ static void set_up(solver *x, const weft_schedule *q, const weft_schedule_option
     for (int lane = 0; lane < 3 * x->n; lane++) {
         int in = x->input[lane];
         if (in >= 0 && x->rank[lane / 3] != x->rank[in / 3])
-            x->delay[lane] = o->latency;
+            x->delay[lane] = delay_of(o, x->rank[in / 3], x->rank[lane / 3]);
     }
     for (int s = 0; s < x->n; s++) /* longest way from the end of an op to the end */
         x->tail[3 * s + 1] =
@@ -230,7 +232,7 @@ exact_answer exact_below(const weft_schedule *q, const weft_schedule_options *o,
     solver x = {
         .p = q->p, .m = q->m, .n = q->p * q->v, .target = target, .left = most_states};
     assert_true(x.n <= STAGES && x.m <= MICROS);
-    set_up(&x, q, o);
+    open_solver(&x, q, o);
     x.table = calloc((size_t)SLOTS * WAYS, sizeof *x.table);
     state begin = {.done = 0};
     exact_answer a = is_hopeless(&x, &begin) ? EXACT_NONE : search(&x, &begin);

@@ -46,6 +46,19 @@ void set_up(problem *a, weft_placement_kind place, int p, int m, stage_times tim
     a->opt.stage_w = a->w;
 }
 
+/* Domains of so many ranks start at their multiples: a link belongs to the smallest that has
+ * both of its ends. */
+double delay_of(const weft_schedule_options *o, int from, int to)
+{
+    for (int k = 0; k < o->n_tiers; k++) {
+        const weft_link_tier *t = &o->tier[k];
+        int start = t->ranks ? from - from % t->ranks : 0;
+        if (t->ranks && (to < start || to >= start + t->ranks)) continue;
+        return t->latency + (t->bandwidth > 0 ? o->message_bytes / t->bandwidth : 0);
+    }
+    return o->latency;
+}
+
 double time_of(const weft_schedule *s, const weft_schedule_options *o)
 {
     double *dur = calloc((size_t)(s->p * s->v) * WEFT_OP_N_COMPUTE, sizeof *dur);
@@ -60,8 +73,12 @@ double time_of(const weft_schedule *s, const weft_schedule_options *o)
             d[WEFT_OP_B] = o->stage_i[k] + o->stage_w[k];
         }
     weft_eval e;
-    need(weft_schedule_eval(s, &(weft_costs){.dur = dur, .latency = o->latency}, NULL,
-                            NULL, &e));
+    weft_costs costs = {.dur = dur,
+                        .latency = o->latency,
+                        .n_tiers = o->n_tiers,
+                        .tier = o->tier,
+                        .message_bytes = o->message_bytes};
+    need(weft_schedule_eval(s, &costs, NULL, NULL, &e));
     double t = e.makespan;
     weft_eval_clear(&e);
     free(dur);
@@ -108,6 +125,9 @@ int make_other(const char *kind, const problem *a, weft_schedule *out)
         o.placement = a->opt.placement;
         o.mem_limit = a->opt.mem_limit;
         o.latency = a->opt.latency;
+        o.n_tiers = a->opt.n_tiers;
+        o.tier = a->opt.tier;
+        o.message_bytes = a->opt.message_bytes;
         for (int n = 0; n < a->p * a->v; n++) {
             o.tf += a->f[n] / a->p;
             o.ti += a->i[n] / a->p;

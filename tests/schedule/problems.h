@@ -14,6 +14,7 @@ typedef struct problem {
     int p, m, v;
     double f[MOST_STAGES], i[MOST_STAGES], w[MOST_STAGES];
     double free_i[MOST_STAGES], free_w[MOST_STAGES], limit[MOST_STAGES];
+    weft_link_tier tier[3];
     weft_schedule_options opt;
 } problem;
 
@@ -29,6 +30,8 @@ typedef enum stage_times {
 void set_up(problem *a, weft_placement_kind place, int p, int m, stage_times times,
             uint64_t *seed);
 
+/* Of a message between two ranks. */
+double delay_of(const weft_schedule_options *opt, int from, int to);
 double time_of(const weft_schedule *s, const weft_schedule_options *opt);
 /* Most that a rank holds, in forwards of a full stage or in the unit of the lists. */
 double held_at_most(const weft_schedule *s, int rank, const weft_schedule_options *opt);

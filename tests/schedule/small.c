@@ -115,33 +115,72 @@ static void finds_the_best_of_all_orders_of_two_ranks(void **state)
     assert_true(n >= 100 && limited_v >= 20);
 }
 
+/* What both searches say of some problems. */
+typedef struct answers {
+    int cases, closed, below, proved;
+} answers;
+
 /* The bound of a search that was complete is checked too: it is what was found, and below
  * that nothing is. */
+static void ask_both(const problem *a, answers *x)
+{
+    double bound[2], own = solved(a, bound);
+    int is_proved = own <= bound[1] * (1 + 1e-9);
+    weft_schedule q = shape_of(a);
+    exact_answer e =
+        exact_below(&q, &a->opt, own * (1 - 1e-9), is_long ? 3000000 : 60000);
+    if (e == EXACT_BELOW) print_problem(a, own, "there is a better one");
+    if (e == EXACT_BELOW && is_proved) fail_msg("and the bound is above it");
+    x->cases++;
+    x->closed += e == EXACT_NONE;
+    x->below += e == EXACT_BELOW;
+    x->proved += is_proved;
+}
+
+static void assert_agreed(const answers *x)
+{
+    print_message("%d problems: %d closed by the search of the test, %d proved by its "
+                  "own, better than it %d\n",
+                  x->cases, x->closed, x->proved, x->below);
+    assert_true(1000 * x->below <= x->cases);
+    assert_true(100 * x->closed >= 90 * x->cases);
+    assert_true(100 * x->proved >= 98 * x->cases);
+}
+
 static void finds_what_a_complete_search_finds(void **state)
 {
     uint64_t seed = 1;
-    int cases = is_long ? 3000 : 300, states = is_long ? 3000000 : 60000;
-    int closed = 0, below = 0, proved = 0;
-    for (int k = 0; k < cases; k++) {
+    answers x = {0};
+    for (int k = 0; k < (is_long ? 3000 : 300); k++) {
         problem a;
-        double bound[2];
         draw(&a, 4, 6, &seed);
-        double own = solved(&a, bound);
-        int is_proved = own <= bound[1] * (1 + 1e-9);
-        weft_schedule q = shape_of(&a);
-        exact_answer e = exact_below(&q, &a.opt, own * (1 - 1e-9), states);
-        if (e == EXACT_BELOW) print_problem(&a, own, "there is a better one");
-        if (e == EXACT_BELOW && is_proved) fail_msg("and the bound is above it");
-        closed += e == EXACT_NONE;
-        below += e == EXACT_BELOW;
-        proved += is_proved;
+        ask_both(&a, &x);
     }
-    print_message("%d problems: %d closed by the search of the test, %d proved by its "
-                  "own, better than it %d\n",
-                  cases, closed, proved, below);
-    assert_true(1000 * below <= cases);
-    assert_true(100 * closed >= 90 * cases);
-    assert_true(100 * proved >= 98 * cases);
+    assert_agreed(&x);
+}
+
+/* Nodes of 1 to 3 ranks, slower between than within. */
+static void draw_links(problem *a, uint64_t *seed)
+{
+    double near = 0.125 * random_below(seed, 3);
+    int ranks = 1 + (int)random_below(seed, 3);
+    a->tier[0] = (weft_link_tier){.ranks = ranks, .latency = near};
+    a->tier[1] = (weft_link_tier){.latency = near + 0.125 * random_below(seed, 6)};
+    a->opt.tier = a->tier;
+    a->opt.n_tiers = 2;
+}
+
+static void finds_it_where_links_differ(void **state)
+{
+    uint64_t seed = 5;
+    answers x = {0};
+    for (int k = 0; k < (is_long ? 600 : 60); k++) {
+        problem a;
+        draw(&a, 4, 5, &seed);
+        draw_links(&a, &seed);
+        ask_both(&a, &x);
+    }
+    assert_agreed(&x);
 }
 
 /* optimal_small long: thousands */
@@ -151,6 +190,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(finds_the_best_of_all_orders_of_two_ranks),
         cmocka_unit_test(finds_what_a_complete_search_finds),
+        cmocka_unit_test(finds_it_where_links_differ),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -81,9 +81,9 @@ typedef struct weft_verify_case {
 } weft_verify_case;
 
 /**
- * Every legal (tp, pp, dp, vpp, schedule, placement, m) with tp*pp*dp <= max_world and 1 <= m <=
- * max_micro for this model. covering: only a subset in which every pair of values that
- * occurs together in a legal case occurs together in a chosen one.
+ * Every legal (tp, pp, dp, vpp, schedule, placement, m) with tp*pp*dp <= max_world and
+ * 1 <= m <= max_micro for this model. covering: only a subset in which every pair of
+ * values that occurs together in a legal case occurs together in a chosen one.
  * *cases is allocated; free with weft_verify_cases_free().
  */
 WEFT_API WEFT_MUST_CHECK weft_status weft_verify_cases(const weft_arch *arch,

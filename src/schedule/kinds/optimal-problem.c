@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/alloc.h"
+#include "schedule/eval.h"
 #include "schedule/ir.h"
 #include "schedule/kinds/optimal.h"
 
@@ -32,7 +33,9 @@ static void set_input(wf_problem *x, int stage, int part, int from_stage, int fr
 {
     int lane = wf_lane(stage, part);
     x->input[lane] = wf_lane(from_stage, from_part);
-    x->delay[lane] = x->rank[stage] == x->rank[from_stage] ? 0 : x->latency;
+    int from = x->rank[from_stage], to = x->rank[stage];
+    wf_wire w = wf_wire_between(&x->links, from, to);
+    x->delay[lane] = from == to ? 0 : w.latency + w.gap;
 }
 
 static void link_stages(wf_problem *x)
@@ -91,7 +94,10 @@ weft_status wf_problem_init(const weft_schedule *q, const weft_schedule_options 
                     .v = q->v,
                     .n = q->p * q->v,
                     .len = (int64_t)WF_LANES * q->m * q->v,
-                    .latency = opt->latency};
+                    .links = {.latency = opt->latency,
+                              .n_tiers = opt->n_tiers,
+                              .tier = opt->tier,
+                              .message_bytes = opt->message_bytes}};
     weft_status st = alloc_problem(&x);
     if (st != WEFT_OK) {
         wf_problem_clear(&x);

@@ -61,7 +61,10 @@ static int lanes_of(const wf_problem *x, const weft_schedule *other, int *order)
 /* Mean times for a kind that is made for equal stages. */
 static weft_schedule_options even(const wf_searcher *a)
 {
-    weft_schedule_options o = {.latency = a->x.latency,
+    weft_schedule_options o = {.latency = a->x.links.latency,
+                               .n_tiers = a->x.links.n_tiers,
+                               .tier = a->x.links.tier,
+                               .message_bytes = a->x.links.message_bytes,
                                .placement =
                                    a->x.v == 1 ? WEFT_PLACE_SINGLE : WEFT_PLACE_V};
     double *mean[] = {&o.tf, &o.ti, &o.tw};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Optimal: a schedule for given times of F, I and W on every stage, a latency, a memory
- * limit on every rank and a placement (single, loop or v), beside a lower bound of its
+ * Optimal: a schedule for given times of F, I and W on every stage, a latency of
+ * each link, a memory limit on every rank and a placement (single, loop or v), beside a lower bound of its
  * time (weft_schedule_bound(); the proof is in optimal-bound.c).
  *
  *     p = 3, m = 4, tf = ti = tw = 1, twice as long on the last stage
@@ -37,6 +37,7 @@
 #include <string.h>
 
 #include "base/alloc.h"
+#include "schedule/eval.h"
 #include "schedule/ir.h"
 #include "schedule/kinds/optimal-search.h"
 
@@ -116,6 +117,9 @@ static weft_status applicable(weft_schedule *q, const weft_schedule_options *opt
                                                 : "?");
     }
     WF_TRY(check_lists(q, opt));
+    WF_TRY(wf_check_links(q, &(weft_costs){.n_tiers = opt->n_tiers,
+                                           .tier = opt->tier,
+                                           .message_bytes = opt->message_bytes}));
     return check_room(q, opt);
 }
 

@@ -20,16 +20,16 @@ static inline int wf_lane(int stage, int part)
 }
 
 typedef struct wf_problem {
-    int p, m, v, n; /* n = p*v stages                                       */
-    int64_t len;    /* ops of a rank: 3mv                                   */
-    double latency; /* of a value that crosses ranks                        */
-    int *rank;      /* [n] of a stage                                       */
-    int *stage;     /* [p*v] of a (rank, chunk)                             */
-    int *input;     /* [3n] lane whose k-th result the k-th op takes, or -1 */
-    double *dur;    /* [3n]                                                 */
-    double *delay;  /* [3n] latency where the input crosses ranks           */
-    double *hold;   /* [3n] what an op of the lane adds to a rank's memory  */
-    double *limit;  /* [p]; INFINITY: none                                  */
+    int p, m, v, n;   /* n = p*v stages                                       */
+    int64_t len;      /* ops of a rank: 3mv                                   */
+    weft_costs links; /* of values that cross ranks                         */
+    int *rank;        /* [n] of a stage                                       */
+    int *stage;       /* [p*v] of a (rank, chunk)                             */
+    int *input;       /* [3n] lane whose k-th result the k-th op takes, or -1 */
+    double *dur;      /* [3n]                                                 */
+    double *delay;    /* [3n] of a message where the input crosses ranks      */
+    double *hold;     /* [3n] what an op of the lane adds to a rank's memory  */
+    double *limit;    /* [p]; INFINITY: none                                  */
 } wf_problem;
 
 /* limit with the rounding of a sum forgiven: less than a byte of a terabyte. */

@@ -37,11 +37,19 @@ static weft_status judge(const wf_search *x, const weft_schedule *s, const doubl
                          wf_score *out)
 {
     weft_eval e;
-    weft_costs costs = {.dur = dur, .latency = x->judged_latency};
+    weft_costs costs = {.latency = x->judged_latency};
+    if (x->links) costs = *x->links;
+    costs.dur = dur;
     WF_TRY(weft_schedule_eval(s, &costs, NULL, NULL, &e));
     *out = (wf_score){e.makespan, e.span, memory_of(s)};
     weft_eval_clear(&e);
     return WEFT_OK;
+}
+
+/* Then the end of a run is what it is judged by. */
+static int runs_as_judged(const wf_search *x)
+{
+    return !x->links && x->judged_latency == x->latency;
 }
 
 static weft_status durations(const wf_search *x, const weft_schedule *s, double **out)
@@ -77,7 +85,7 @@ static weft_status compare(const wf_search *x, const weft_schedule *s,
         ops += s->first[s->p];
         if (st == WEFT_E_INFEASIBLE) continue;
         WF_TRY(st);
-        if (x->judged_latency == x->latency)
+        if (runs_as_judged(x))
             own = (wf_score){ran.makespan, ran.span, memory_of(s)};
         else
             WF_TRY(judge(x, s, dur, &own));
@@ -125,8 +133,14 @@ weft_status wf_search_run(const wf_search *x, const weft_schedule *s, wf_score *
                        "%s: no order was found for -p %d -m %d within its memory",
                        s->kind, s->p, s->m);
     WF_TRY(wf_squeeze(x, &x->tries[best], s, DBL_MAX, &ran));
-    if (out) *out = (wf_score){ran.makespan, ran.span, memory_of(s)};
-    return WEFT_OK;
+    if (!out) return WEFT_OK;
+    *out = (wf_score){ran.makespan, ran.span, memory_of(s)};
+    if (!x->links) return WEFT_OK;
+    double *dur = NULL;
+    WF_TRY(durations(x, s, &dur));
+    weft_status st = judge(x, s, dur, out);
+    wf_free(dur);
+    return st;
 }
 
 static int keeps_limit(const wf_search *x, const weft_schedule *s)

@@ -22,6 +22,23 @@ static double *ready_of(const wf_run *x, int r, int chunk, int back)
     return &x->ready[stream * (x->m + 1)];
 }
 
+/* Of a message between two ranks, which are neighbours. */
+static double hop_between(const wf_run *x, int a, int b)
+{
+    if (a == b) return 0;
+    return x->x->hop ? x->x->hop[a < b ? a : b] : x->x->latency;
+}
+
+/* Of the messages from a rank to rank 0, one after the other. */
+static double way_down(const wf_run *x, int r)
+{
+    double sum = 0;
+    if (!x->x->hop) return r * x->x->latency;
+    for (int i = 0; i < r; i++)
+        sum += x->x->hop[i];
+    return sum;
+}
+
 static wf_outlet nowhere(const wf_run *x, int r)
 {
     return (wf_outlet){ready_of(x, x->s->p, 0, 0), r, 0}; /* after all others */
@@ -34,7 +51,7 @@ static wf_outlet outlet_of(const wf_run *x, int r, int chunk, int back,
     int its = back ? l->up_chunk : l->down_chunk;
     if (to < 0 && back) return nowhere(x, r);
     if (to < 0) return (wf_outlet){ready_of(x, r, chunk, 1), r, 0}; /* turns round */
-    return (wf_outlet){ready_of(x, to, its, back), to, to == r ? 0 : x->x->latency};
+    return (wf_outlet){ready_of(x, to, its, back), to, hop_between(x, r, to)};
 }
 
 static wf_inlet inlet_of(int r, int chunk, int back, const wf_link *l)
@@ -66,7 +83,7 @@ static void start_stream(wf_run *x, int r, int i, const wf_link *l)
     k->in[i] = inlet_of(r, chunk, part == WF_BACK, l);
     k->ready[i] = ready_of(x, r, chunk, part == WF_BACK);
     k->way[i] = way_from(x, chunk ? 2 * x->s->p - 1 - r : r, part == WF_BACK); /* a V */
-    k->tail[i] = r * (x->x->dur[WF_BACK] + x->x->latency) + w;
+    k->tail[i] = r * x->x->dur[WF_BACK] + way_down(x, r) + w;
 }
 
 static void start_rank(wf_run *x, int r, const wf_link *link)
@@ -92,8 +109,10 @@ static int is_exact(double t)
     return fine == floor(fine) && t < 1 << 20;
 }
 
-static int sums_are_exact(const wf_search *x)
+static int sums_are_exact(const wf_search *x, int p)
 {
+    for (int r = 0; x->hop && r + 1 < p; r++)
+        if (!is_exact(x->hop[r])) return 0;
     return is_exact(x->dur[WF_FORWARD]) && is_exact(x->dur[WF_BACK]) &&
            is_exact(x->dur[WF_WEIGHT]) && is_exact(x->latency);
 }
@@ -115,7 +134,7 @@ static void start_ops(wf_run *x)
     }
     x->close_calls = 0;
     x->late = wf_rounding(x->x);
-    x->exact = sums_are_exact(x->x);
+    x->exact = sums_are_exact(x->x, x->s->p);
     x->window = fmin(x->dur[WF_FORWARD], x->dur[WF_BACK]) - 2 * x->late;
 }
 

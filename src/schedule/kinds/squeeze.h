@@ -44,6 +44,9 @@ typedef struct wf_search {
         dur[WF_N_PARTS]; /* of one op                                               */
     double latency,
         judged_latency;        /* in a run, and when its result is judged         */
+    const double *hop;         /* [p-1] of a message between rank r and r+1, in place of
+                                  latency; NULL: all the same                      */
+    const weft_costs *links;   /* then: what a result is judged by                 */
     int64_t limit;             /* halves of a chunk activation on any rank        */
     const int64_t *limit_back; /* [p] activations freed at I or B; NULL: none     */
     int64_t

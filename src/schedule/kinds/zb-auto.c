@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * ZB automatic: a zero-bubble schedule found for given times of F, I, W and a message,
- * and a limit of what a rank may hold.
+ * ZB automatic: a zero-bubble schedule found for given times of F, I, W and a message on
+ * each link, and a limit of what a rank may hold.
  *
  *     p = 3, m = 6, tf = ti = tw = 1   (F as digits, I as a b c, W as A B C)
  *
@@ -27,6 +27,7 @@
 #include <stdio.h>
 
 #include "base/alloc.h"
+#include "schedule/eval.h"
 #include "schedule/kinds/vblock.h"
 
 extern const weft_schedule_kind wf_kind_zb_h1, wf_kind_zb_h2, wf_kind_zb_v,
@@ -73,6 +74,9 @@ static weft_status applicable(weft_schedule *q, const weft_schedule_options *opt
                ? wf_need_chunks(q, 2, "two chunks per rank with --placement v")
                : wf_need_chunks(q, 1, "one stage per rank with --placement single"));
     WF_TRY(check_times(opt));
+    WF_TRY(wf_check_links(q, &(weft_costs){.n_tiers = opt->n_tiers,
+                                           .tier = opt->tier,
+                                           .message_bytes = opt->message_bytes}));
     if (!(opt->mem_limit >= 0))
         return WF_FAIL(WEFT_E_INVALID, "--mem-limit %g: forwards that a rank may hold",
                        opt->mem_limit);
@@ -207,9 +211,51 @@ static weft_status compare_kinds(const wf_search *x, const weft_schedule *s,
     return compare_kind(&wf_kind_v_min, x, s, own);
 }
 
-static weft_status generate(const weft_schedule *s, const weft_schedule_options *opt)
+/* Links of several kinds, in times v as long as those of a chunk, as the others. */
+typedef struct links {
+    weft_costs costs;
+    weft_link_tier *tier;
+    double *hop;
+} links;
+
+static weft_status links_of(const weft_schedule *s, const weft_schedule_options *opt,
+                            links *x)
+{
+    x->costs =
+        (weft_costs){.n_tiers = opt->n_tiers, .message_bytes = opt->message_bytes};
+    WF_TRY(WF_ALLOC(opt->n_tiers, &x->tier));
+    WF_TRY(WF_ALLOC(s->p, &x->hop));
+    for (int k = 0; k < opt->n_tiers; k++)
+        x->tier[k] = (weft_link_tier){.ranks = opt->tier[k].ranks,
+                                      .latency = opt->tier[k].latency * s->v,
+                                      .bandwidth = opt->tier[k].bandwidth / s->v};
+    x->costs.tier = x->tier;
+    for (int r = 0; r + 1 < s->p; r++) {
+        wf_wire w = wf_wire_between(&x->costs, r, r + 1);
+        x->hop[r] = w.latency + w.gap;
+    }
+    return WEFT_OK;
+}
+
+static weft_status search_blocks(const weft_schedule *s, wf_search *search)
 {
     plan x = {.v = s->v};
+    wf_score own;
+    WF_TRY(WF_ALLOC(MOST_BLOCKS * (int64_t)s->p, &x.block));
+    if (s->v == 1)
+        plan_single(s, search->limit / 2, &x);
+    else
+        plan_v(s, &x);
+    search->tries = x.tries;
+    search->n_tries = x.n;
+    weft_status st = wf_search_run(search, s, &own);
+    wf_free(x.block);
+    return st == WEFT_OK ? compare_kinds(search, s, &own) : st;
+}
+
+static weft_status generate(const weft_schedule *s, const weft_schedule_options *opt)
+{
+    links own = {.hop = NULL};
     int given = opt->tf > 0 || opt->ti > 0 || opt->tw > 0;
     wf_search search = {.split = 1,
                         .latency = opt->latency * s->v,
@@ -219,17 +265,15 @@ static weft_status generate(const weft_schedule *s, const weft_schedule_options 
     const double dur[] = {opt->tf, opt->ti, opt->tw};
     for (int i = 0; i < WF_N_PARTS; i++) /* in times v as long as those of a chunk */
         search.dur[i] = given ? dur[i] : 1;
-    WF_TRY(WF_ALLOC(MOST_BLOCKS * (int64_t)s->p, &x.block));
-    if (s->v == 1)
-        plan_single(s, search.limit / 2, &x);
-    else
-        plan_v(s, &x);
-    search.tries = x.tries;
-    search.n_tries = x.n;
-    wf_score own;
-    weft_status st = wf_search_run(&search, s, &own);
-    wf_free(x.block);
-    return st == WEFT_OK ? compare_kinds(&search, s, &own) : st;
+    weft_status st = opt->n_tiers ? links_of(s, opt, &own) : WEFT_OK;
+    if (opt->n_tiers) {
+        search.hop = own.hop;
+        search.links = &own.costs;
+    }
+    if (st == WEFT_OK) st = search_blocks(s, &search);
+    wf_free(own.tier);
+    wf_free(own.hop);
+    return st;
 }
 
 const weft_schedule_kind wf_kind_zb_auto = {
