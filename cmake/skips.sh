@@ -3,7 +3,7 @@
 #     SKIP: <reason>; needs: <word> ...
 # where a word is a package of packages.txt, or one of: netns (ip netns add and exec work), shared
 # (the folder of recorded data beside the source tree), cores:N, cpu:FLAG (a flag of
-# /proc/cpuinfo), gpu, WEFT_X (a CMake option of that build).
+# /proc/cpuinfo), gpu, loadavg (/proc/loadavg), WEFT_X (a CMake option of that build).
 
 # Is this here? 0 yes, 1 no, 2 no such word. $2: the build folder.
 have_need() {
@@ -17,6 +17,7 @@ have_need() {
         ip netns del $probe
         return $works ;;
     shared) [ -d "$top/../shared" ] ;;
+    loadavg) [ -r /proc/loadavg ] ;;
     gpu) [ -e /dev/nvidiactl ] ;;
     cores:*) [ "$(nproc)" -ge "${word#cores:}" ] ;;
     cpu:*) grep -qw "${word#cpu:}" /proc/cpuinfo ;;

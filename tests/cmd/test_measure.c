@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "cmd/run.h"
+#include "skip.h"
 
 static const char model[] = "layers=2,hidden=32,heads=2,vocab=256,positions=16";
 
@@ -50,7 +51,7 @@ static void show_takes_the_file(void **state)
 static void a_busy_machine_is_said_to_be(void **state)
 {
     double load, cores = (double)sysconf(_SC_NPROCESSORS_ONLN);
-    if (getloadavg(&load, 1) < 1) skip();
+    if (getloadavg(&load, 1) < 1) SKIP_NEEDS("loadavg", "the load is not known");
     result r = weft("machine measure --quick --seconds 0.1 --ranks 1 --dtype f32");
     int said = strstr(r.err, "note: the load average is ") != NULL;
     assert_int_equal(r.rc, 0);
