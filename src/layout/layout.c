@@ -167,7 +167,7 @@ weft_schedule_options weft_layout_schedule_options(const weft_layout *l)
 int wf_layout_is_placed(const weft_layout *l)
 {
     const weft_schedule_kind *k = weft_schedule_kind_find(l->schedule);
-    return weft_schedule_kind_placements(k) && !wf_placement_is_auto(l) &&
+    return l->vpp > 1 && weft_schedule_kind_placements(k) && !wf_placement_is_auto(l) &&
            weft_layout_schedule_options(l).placement != own_placement(l);
 }
 

@@ -31,7 +31,7 @@ const char *wf_balanced_text(const weft_layout *l, const weft_arch *a, char *buf
 
 /* Is the placement left to the schedule? */
 int wf_placement_is_auto(const weft_layout *l);
-/* Is it another than the schedule would have by itself? */
+/* Is it another than the schedule would have by itself? One chunk lies alike on all. */
 WEFT_API int wf_layout_is_placed(const weft_layout *l);
 
 /* Virtual stages of a layout. */

@@ -389,6 +389,8 @@ static void only_a_placement_of_choice_is_in_the_text(void **state)
             "tp=1 pp=2 dp=1 vpp=2 optimal m=8");
     text_of("--pp 2 --vpp 2 --schedule optimal --placement loop",
             "tp=1 pp=2 dp=1 vpp=2 optimal placement=loop m=8");
+    text_of("--pp 2 --schedule optimal --placement loop",
+            "tp=1 pp=2 dp=1 vpp=1 optimal m=8");
     text_of("--pp 2 --vpp 3 --schedule optimal --placement loop",
             "tp=1 pp=2 dp=1 vpp=3 optimal m=8");
     text_of("--pp 2 --vpp 2 --schedule zb-v --placement v",
