@@ -69,12 +69,14 @@ static weft_status block(weft_comm *comm, wf_op *op, double until_s)
     loop_rank *me = &w->rank[comm->rank];
 
     pthread_mutex_lock(&w->lock);
+    me->waits = (loop_op *)op;
     for (;;) {
         uint64_t rings = atomic_load_explicit(&me->rings, memory_order_relaxed);
         wf_loop_help(w, comm->rank);
         if (is_done(op) || atomic_load(&w->failed) || wf_now_s() >= until_s) break;
         sleep_on_bell(w, me, rings, until_s);
     }
+    me->waits = NULL;
     pthread_mutex_unlock(&w->lock);
     return is_done(op) ? WEFT_OK : wf_loop_failure(w);
 }

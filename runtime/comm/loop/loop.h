@@ -79,6 +79,7 @@ typedef struct loop_rank {
     loop_list posted[LOOP_BUCKETS], queued[LOOP_BUCKETS];
     loop_list delivered; /* block messages that a receive has, not yet adopted */
     loop_op *flying;     /* collectives this rank has started and not finished */
+    loop_op *waits;      /* what it sleeps for, or NULL */
 } loop_rank;
 
 typedef struct loop_world {

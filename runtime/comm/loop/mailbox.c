@@ -66,11 +66,13 @@ static loop_op *op_of(loop_link *x)
 
 /* ---- matching: lock held ----------------------------------------------------------- */
 
+/* A sender sleeps for something else as a rule: it is not woken then. */
 static void sender_done(loop_world *w, loop_msg *m)
 {
-    if (!m->sender) return;
-    wf_op_done(&m->sender->base);
-    wf_loop_ring(w, m->link.src);
+    loop_op *op = m->sender;
+    if (!op) return;
+    wf_op_done(&op->base);
+    if (w->rank[m->link.src].waits == op) wf_loop_ring(w, m->link.src);
     m->sender = NULL;
 }
 
