@@ -17,6 +17,33 @@ static weft_math math_of(weft_dtype t)
                            : WEFT_MATH_BF16;
 }
 
+/* A file of weft machine measure has the ranks that were there then; a preset is as large as
+ * its text says. */
+static weft_status check_ranks(const wf_train *t, const weft_machine *m)
+{
+    int world = weft_layout_world(&t->cfg.layout), ranks = weft_machine_ranks(m);
+    int per_node = m->ranks_per_node, nodes = (world + per_node - 1) / per_node;
+
+    if (world <= ranks) return WEFT_OK;
+    if (!m->n_gemms)
+        return WF_FAIL(
+            WEFT_E_INVALID,
+            "--machine %s has %d rank%s, this run has %d; %d nodes of %d are "
+            "needed",
+            t->machine, ranks, ranks == 1 ? "" : "s", world, nodes, per_node);
+    if (t->world_given)
+        return WF_FAIL(
+            WEFT_E_INVALID,
+            "--machine %s was measured on %d rank%s, this run has %d; weft "
+            "machine measure -o FILE under the same launcher measures as many",
+            t->machine, ranks, ranks == 1 ? "" : "s", world);
+    return WF_FAIL(
+        WEFT_E_INVALID,
+        "--machine %s was measured on %d rank%s, this run has %d; weft machine "
+        "measure --ranks %d -o FILE measures as many",
+        t->machine, ranks, ranks == 1 ? "" : "s", world, world);
+}
+
 /* The machine is read again from its file by every process: all see the same words. */
 weft_status wf_train_plan(wf_train *t)
 {
@@ -28,6 +55,7 @@ weft_status wf_train_plan(wf_train *t)
 
     if (!t->machine) return WEFT_OK;
     WF_TRY(wf_machine_read(t->machine, &m));
+    WF_TRY(check_ranks(t, &m));
     weft_cost_of_weft(&o, math_of(t->cfg.dtype));
     WF_TRY(wf_train_scratch(&t->cfg, &o.scratch_bytes));
     o.receive_buffers = t->job.world && weft_comm_posts_memory(t->job.world);

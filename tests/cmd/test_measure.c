@@ -125,8 +125,14 @@ static void a_dry_run_says_what_a_step_would_take(void **state)
             "train --model %s --dp 4 --machine ./lab.json --dry-run "
             "--global-batch 4 --micro-batch 1 --machine ./nolab.json",
             model);
-    refuses(2, "needs 4 ranks",
-            "train --model %s --dp 4 --machine ./lab.json --dry-run", model);
+    refuses(
+        2,
+        "--machine ./lab.json was measured on 2 ranks, this run has 4; weft machine "
+        "measure --ranks 4 -o FILE",
+        "train --model %s --dp 4 --machine ./lab.json --dry-run", model);
+    refuses(2,
+            "--machine h100:1x2 has 2 ranks, this run has 5; 3 nodes of 2 are needed",
+            "train --model %s --dp 5 --machine h100:1x2 --dry-run", model);
 }
 
 int main(void)
