@@ -151,7 +151,8 @@ WEFT_API weft_placement_kind weft_schedule_kind_placement(const weft_schedule_ki
 
 /** Can this kind run (p, m, v)? WEFT_OK, or WEFT_E_INVALID whose message names the
  *  broken rule, the flag (-p, -m, -v, --group, --mem-limit, --placement), what was found
- *  and the nearest legal value. */
+ *  and the nearest legal value. weft_schedule_make() says more of a group that does not fit:
+ *  the time that it costs, or the cycle of its deadlock. */
 WEFT_API WEFT_MUST_CHECK weft_status weft_schedule_applicable(
     const char *kind, int p, int m, int v, const weft_schedule_options *opt);
 

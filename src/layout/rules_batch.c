@@ -144,7 +144,7 @@ static weft_status placement_broken(const weft_layout *l, const weft_arch *a)
 
 static int group_holds(const weft_layout *l, const weft_arch *a)
 {
-    return !l->group || weft_schedule_kind_find(l->schedule)->takes_group;
+    return !l->group || weft_schedule_kind_find(l->schedule)->least_group;
 }
 
 static weft_status group_broken(const weft_layout *l, const weft_arch *a)
@@ -214,6 +214,17 @@ static int micro_holds(const weft_layout *l, const weft_arch *a)
     return takes_m(l);
 }
 
+/* The schedule's own words; making it says the most, and fails before any op. */
+static void why_not(const weft_layout *l, int m, char *why, size_t size)
+{
+    weft_schedule_options opt = weft_layout_schedule_options(l);
+    weft_schedule s;
+
+    if (weft_schedule_make(l->schedule, l->pp, m, l->vpp, &opt, &s) == WEFT_OK)
+        weft_schedule_clear(&s);
+    snprintf(why, size, "%s", weft_status_message());
+}
+
 static weft_status micro_broken(const weft_layout *l, const weft_arch *a)
 {
     char why[512], near[128] = "";
@@ -227,8 +238,7 @@ static weft_status micro_broken(const weft_layout *l, const weft_arch *a)
             (long long)l->global_batch, (long long)m, INT_MAX);
     /* with --group the schedule's words name the legal groups already */
     if (!l->group) near_batches(l, a, "micro-schedule", near, sizeof near);
-    takes_m(l);
-    snprintf(why, sizeof why, "%s", weft_status_message());
+    why_not(l, (int)m, why, sizeof why);
     return WF_FAIL(
         WEFT_E_INVALID,
         "--global-batch %lld / (--micro-batch %lld * --dp %d) = %lld micro-batches "

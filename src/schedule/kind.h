@@ -17,7 +17,6 @@ typedef struct wf_times {
 struct weft_schedule_kind {
     const char *name, *summary, *source;
     int chunks;       /* v where the user says none; 0: 1 */
-    int takes_group;  /* --group means something */
     int searched;     /* mem_limit, times and placement of the options mean something */
     unsigned places;  /* placements that it takes, bits 1 << weft_placement_kind; 0: its
                          own alone */
@@ -26,8 +25,12 @@ struct weft_schedule_kind {
     int two_ways;     /* half of the chunks are of a pipeline in the other direction */
     int asynchronous; /* a stage updates its weights after each of its backwards */
 
-    /* Can it run (p, m, v)? Sets placement and group (0 on entry: the default). */
+    /* Can it run (p, m, v)? Sets the placement. */
     weft_status (*applicable)(weft_schedule *q, const weft_schedule_options *opt);
+    /* The shortest group of micro-batches that it runs well, and that in words; NULL:
+     * --group means nothing. */
+    int64_t (*least_group)(const weft_schedule *q);
+    const char *least_group_is;
     /* Ops of one rank. */
     int64_t (*count)(const weft_schedule *q, int rank);
     /* Fill the ops of all ranks; first[] and room for count() ops are there. */

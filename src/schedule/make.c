@@ -7,6 +7,7 @@
 #include "base/near.h"
 #include "schedule/ir.h"
 #include "schedule/kind.h"
+#include "schedule/kinds/rows.h"
 
 int weft_schedule_kind_count(void)
 {
@@ -131,7 +132,7 @@ static weft_status check_group(const weft_schedule_kind *k, int m,
 {
     if (!opt->group) return WEFT_OK;
     long long group = opt->group;
-    if (!k->takes_group)
+    if (!k->least_group)
         return WF_FAIL(WEFT_E_INVALID,
                        "--group %lld: %s has no groups of micro-batches", group,
                        k->name);
@@ -190,9 +191,10 @@ static int own_chunks(const weft_schedule_kind *k, const weft_schedule_options *
 
 static const weft_schedule_options no_options = {.group = 0};
 
+/* cost: a refusal may take a simulation to say what it spares the user. */
 static weft_status shape(const char *kind, int p, int m, int v,
-                         const weft_schedule_options *opt, const weft_schedule_kind **k,
-                         weft_schedule *q)
+                         const weft_schedule_options *opt, int cost,
+                         const weft_schedule_kind **k, weft_schedule *q)
 {
     WF_TRY(weft_schedule_kind_require(kind, k));
     WF_TRY(check_search(*k, opt));
@@ -202,6 +204,7 @@ static weft_status shape(const char *kind, int p, int m, int v,
     *q = (weft_schedule){.p = p, .m = m, .v = v, .group = (int)opt->group};
     snprintf(q->kind, sizeof q->kind, "%s", (*k)->name);
     WF_TRY((*k)->applicable(q, opt));
+    if ((*k)->least_group) WF_TRY(wf_check_group(*k, q, cost));
     WF_TRY(check_placement(*k, q, opt));
     return check_size(*k, q);
 }
@@ -211,7 +214,7 @@ weft_status weft_schedule_applicable(const char *kind, int p, int m, int v,
 {
     const weft_schedule_kind *k;
     weft_schedule q;
-    return shape(kind, p, m, v, opt ? opt : &no_options, &k, &q);
+    return shape(kind, p, m, v, opt ? opt : &no_options, 0, &k, &q);
 }
 
 weft_status weft_schedule_shape(const char *kind, int p, int m, int v,
@@ -219,7 +222,7 @@ weft_status weft_schedule_shape(const char *kind, int p, int m, int v,
 {
     const weft_schedule_kind *k;
     weft_schedule q;
-    WF_TRY(shape(kind, p, m, v, opt ? opt : &no_options, &k, &q));
+    WF_TRY(shape(kind, p, m, v, opt ? opt : &no_options, 0, &k, &q));
     *out = q;
     return WEFT_OK;
 }
@@ -251,7 +254,7 @@ weft_status weft_schedule_make(const char *kind, int p, int m, int v,
     const weft_schedule_kind *k;
     weft_schedule q;
     if (!opt) opt = &no_options;
-    WF_TRY(shape(kind, p, m, v, opt, &k, &q));
+    WF_TRY(shape(kind, p, m, v, opt, 1, &k, &q));
     return wf_schedule_generate(k, &q, opt, out);
 }
 

@@ -23,8 +23,6 @@
 
 #include "schedule/kinds/rows.h"
 
-extern const weft_schedule_kind wf_kind_interleaved_zb;
-
 static int64_t warm_up(const weft_schedule *q, int rank)
 {
     int64_t w = (int64_t)(q->v - 1) * q->group + q->p - 1 - rank;
@@ -34,7 +32,12 @@ static int64_t warm_up(const weft_schedule *q, int rank)
 static weft_status applicable(weft_schedule *q, const weft_schedule_options *opt)
 {
     q->placement = WEFT_PLACE_LOOP;
-    return wf_check_group(&wf_kind_interleaved_zb, q, q->p / 2, "half of -p,");
+    return WEFT_OK;
+}
+
+static int64_t least_group(const weft_schedule *q)
+{
+    return q->p / 2;
 }
 
 static int64_t count(const weft_schedule *q, int rank)
@@ -83,7 +86,8 @@ const weft_schedule_kind wf_kind_interleaved_zb = {
         "Zero Bubble Pipeline Parallelism",
     .splits = 1,
     .chunks = 2,
-    .takes_group = 1,
+    .least_group = least_group,
+    .least_group_is = "half of -p,",
     .applicable = applicable,
     .count = count,
     .generate = generate,

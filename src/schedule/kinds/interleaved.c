@@ -20,8 +20,6 @@
  */
 #include "schedule/kinds/rows.h"
 
-extern const weft_schedule_kind wf_kind_interleaved;
-
 static double makespan(const weft_schedule *q, const wf_times *t)
 {
     double longer = (double)wf_most(q->m, q->p), shorter = (double)wf_least(q->m, q->p);
@@ -37,7 +35,12 @@ static weft_status applicable(weft_schedule *q, const weft_schedule_options *opt
             "-v %d: interleaving needs at least 2 chunks per rank; 1f1b is the "
             "case of 1",
             q->v);
-    return wf_check_group(&wf_kind_interleaved, q, q->p, "-p");
+    return WEFT_OK;
+}
+
+static int64_t least_group(const weft_schedule *q)
+{
+    return q->p;
 }
 
 static int64_t count(const weft_schedule *q, int rank)
@@ -78,7 +81,8 @@ const weft_schedule_kind wf_kind_interleaved = {
     .summary =
         "1f1b over v chunks per rank: bubble time divided by v, v times the messages",
     .source = "Narayanan et al. 2021, Efficient Large-Scale LM Training, section 2.2.2",
-    .takes_group = 1,
+    .least_group = least_group,
+    .least_group_is = "-p",
     .applicable = applicable,
     .count = count,
     .generate = generate,

@@ -96,13 +96,13 @@ static void explain(const weft_schedule *q, int64_t least, const char *least_is,
                  (long long)(q->m % n), least_is, (long long)least);
 }
 
-static weft_status refuse(const weft_schedule_kind *k, const weft_schedule *q,
+static weft_status refuse(const weft_schedule_kind *k, const weft_schedule *q, int cost,
                           const words *w)
 {
     enum { TRY_OPS = 1 << 22 }; /* an error message may cost this much */
     double units;
     char best[48] = "";
-    if (2 * (int64_t)q->p * q->m * q->v > TRY_OPS)
+    if (!cost || 2 * (int64_t)q->p * q->m * q->v > TRY_OPS)
         return WF_FAIL(WEFT_E_INVALID,
                        "--group %d: %s, which is slow or a deadlock; %s", q->group,
                        w->why, w->near);
@@ -117,12 +117,12 @@ static weft_status refuse(const weft_schedule_kind *k, const weft_schedule *q,
                    q->group, w->why, units, best, w->near);
 }
 
-weft_status wf_check_group(const weft_schedule_kind *k, weft_schedule *q, int64_t least,
-                           const char *least_is)
+weft_status wf_check_group(const weft_schedule_kind *k, weft_schedule *q, int cost)
 {
+    int64_t least = k->least_group(q);
     words w;
     if (!q->group) return set_default_group(q);
     if (wf_group_fits(least, q->m, q->group)) return WEFT_OK;
-    explain(q, least, least_is, &w);
-    return refuse(k, q, &w);
+    explain(q, least, k->least_group_is, &w);
+    return refuse(k, q, cost, &w);
 }

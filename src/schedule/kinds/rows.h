@@ -11,11 +11,10 @@ static inline int wf_group_fits(int64_t least, int64_t m, int64_t group)
     return (group >= least || group == m) && (rest == 0 || rest >= least);
 }
 
-/* Refuses a group that does not fit, with what it would cost; `least_is` says in words
- * what `least` is. Group 0 becomes the default: p where it divides m, else m in as many
- * equal groups as hold p; refused where there are none. */
-weft_status wf_check_group(const weft_schedule_kind *k, weft_schedule *q, int64_t least,
-                           const char *least_is);
+/* Refuses a group that does not fit, with what it would cost where `cost` asks for it (a
+ * simulation). Group 0 becomes the default: p where it divides m, else m in as many equal
+ * groups as hold p; refused where there are none. */
+weft_status wf_check_group(const weft_schedule_kind *k, weft_schedule *q, int cost);
 
 /* Walks the rows (micro, chunk) of the interleaved table: for each group of
  * micro-batches, for each chunk, for each micro-batch of the group. `size` of the
