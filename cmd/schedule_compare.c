@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* weft schedule compare KIND KIND: two schedules in the same costs, before and after. */
+/* weft schedule compare KIND KIND: two schedules in the same costs, before and after; more
+ * than two are a table. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -7,17 +8,11 @@
 
 #include "base/error.h"
 #include "base/json.h"
-#include "cmd/schedule.h"
+#include "cmd/schedule_side.h"
 #include "cmd/stdio_writer.h"
 #include "cmd/terminal.h"
 
-/* One of the two: the flags of all, changed by its own word. */
-typedef struct side {
-    wf_schedule_args a;
-    char kind[64], placement[16];
-    weft_schedule s;
-    wf_schedule_result r;
-} side;
+typedef wf_schedule_side side;
 
 /* ---- "interleaved,v=2,group=8" -------------------------------------------------- */
 
@@ -62,19 +57,21 @@ static weft_status read_word(const char *word, side *x)
 
 /* ---- making --------------------------------------------------------------------- */
 
-static weft_status open_side(const wf_schedule_args *a, const wf_args *args,
-                             const char *word, side *x)
+weft_status wf_schedule_side_open(const wf_schedule_args *a, const wf_args *args,
+                                  const char *word, int picture, wf_schedule_side *x)
 {
     double bound = NAN;
+    x->word = word;
     x->a = *a;
     WF_TRY(read_word(word, x));
     WF_TRY(wf_schedule_make(&x->a, args, &x->s, &bound));
     x->r = (wf_schedule_result){.s = &x->s, .lower_bound = bound};
     WF_TRY(weft_schedule_check(&x->s, a->outstanding, &x->r.report));
-    return wf_schedule_simulate(a, wf_schedule_wants_picture(a, &x->s), &x->r);
+    return wf_schedule_simulate(a, picture && wf_schedule_wants_picture(a, &x->s),
+                                &x->r);
 }
 
-static void close_side(side *x)
+void wf_schedule_side_close(wf_schedule_side *x)
 {
     wf_schedule_result_clear(&x->r);
     weft_schedule_clear(&x->s);
@@ -97,19 +94,24 @@ static void put_row(weft_writer *out, const char *name, double a, double b)
     weft_print(out, "\n");
 }
 
-/* A chunk is a part of a stage: activations of full stages compare. */
-static double stages_held(const side *x, const int64_t *peak)
+double wf_schedule_side_held(const wf_schedule_side *x, const int64_t *peak)
 {
     return (double)most(x->s.p, peak) * x->s.p / weft_schedule_stages(&x->s);
 }
 
+double wf_schedule_side_bytes(const wf_schedule_side *x)
+{
+    double most = 0;
+    for (int r = 0; x->r.sim.peak && r < x->s.p; r++)
+        most = fmax(most, x->r.sim.peak[r].bytes);
+    return most;
+}
+
 static void put_bytes(weft_writer *out, const side x[2])
 {
-    double peak[2] = {0, 0};
-    for (int i = 0; i < 2; i++)
-        for (int r = 0; x[i].r.sim.peak && r < x[i].s.p; r++)
-            peak[i] = fmax(peak[i], x[i].r.sim.peak[r].bytes);
-    if (x->r.sim.peak) put_row(out, "peak memory, bytes", peak[0], peak[1]);
+    if (x->r.sim.peak)
+        put_row(out, "peak memory, bytes", wf_schedule_side_bytes(&x[0]),
+                wf_schedule_side_bytes(&x[1]));
 }
 
 static void put_table(weft_writer *out, const side x[2])
@@ -124,10 +126,11 @@ static void put_table(weft_writer *out, const side x[2])
             100 * b->bubble_of_total);
     if (x->r.sim.steps > 1)
         put_row(out, "a step of many", x[0].r.sim.step_time, x[1].r.sim.step_time);
-    put_row(out, "peak in flight, full stages", stages_held(&x[0], ra->peak_in_flight),
-            stages_held(&x[1], rb->peak_in_flight));
-    put_row(out, "  held until W", stages_held(&x[0], ra->peak_in_flight_w),
-            stages_held(&x[1], rb->peak_in_flight_w));
+    put_row(out, "peak in flight, full stages",
+            wf_schedule_side_held(&x[0], ra->peak_in_flight),
+            wf_schedule_side_held(&x[1], rb->peak_in_flight));
+    put_row(out, "  held until W", wf_schedule_side_held(&x[0], ra->peak_in_flight_w),
+            wf_schedule_side_held(&x[1], rb->peak_in_flight_w));
     put_bytes(out, x);
     put_row(out, "messages between ranks", (double)ra->p2p_messages,
             (double)rb->p2p_messages);
@@ -173,26 +176,37 @@ static weft_status run(const wf_schedule_args *a, const wf_args *args, side x[2]
 {
     weft_writer out = wf_stdout_writer();
     for (int i = 0; i < 2; i++)
-        WF_TRY(open_side(a, args, args->word[1 + i], &x[i]));
+        WF_TRY(wf_schedule_side_open(a, args, args->word[1 + i], 1, &x[i]));
     if (a->svg) WF_TRY(put_svg(a->svg, x));
     if (a->svg && !strcmp(a->svg, "-")) return WEFT_OK;
     return a->json ? put_json(a, x, &out) : put_text(a, x, &out);
 }
 
-int wf_schedule_compare(const wf_schedule_args *a, const wf_args *args)
+static weft_status compare_two(const wf_schedule_args *a, const wf_args *args)
 {
     side x[2] = {{.kind = ""}, {.kind = ""}};
+    weft_status st = run(a, args, x);
+    for (int i = 0; i < 2; i++)
+        wf_schedule_side_close(&x[i]);
+    return st;
+}
+
+int wf_schedule_compare(const wf_schedule_args *a, const wf_args *args)
+{
     char which[32];
-    if (args->n != 3)
+    int n = args->n - 1;
+    if (n < 2)
         return wf_cmd_usage("schedule",
-                            "compare takes two kinds, found %d; such as weft schedule "
-                            "compare 1f1b interleaved,v=2 -p 4 -m 8",
-                            args->n - 1);
+                            "compare takes two kinds or more, found %d; such as weft "
+                            "schedule compare 1f1b interleaved,v=2 -p 4 -m 8",
+                            n);
     if (wf_args_typed(args, "trace csv ops kind", which, sizeof which))
         return wf_cmd_usage("schedule",
                             "compare does not take --%s: it is of one schedule", which);
-    weft_status st = run(a, args, x);
-    for (int i = 0; i < 2; i++)
-        close_side(&x[i]);
+    if (n > 2 && wf_args_typed(args, "svg ascii", which, sizeof which))
+        return wf_cmd_usage(
+            "schedule", "--%s: a picture is of two kinds, %d are compared in a table",
+            which, n);
+    weft_status st = n == 2 ? compare_two(a, args) : wf_schedule_table(a, args);
     return st == WEFT_OK ? WF_EXIT_OK : wf_cmd_fail("schedule", st);
 }

@@ -185,11 +185,48 @@ static void two_kinds_stand_beside_each_other(void **state)
     json_decref(j);
 }
 
+static void more_than_two_kinds_are_a_table(void **state)
+{
+    static const char *const words[] = {"1f1b", "interleaved,v=2,group=4",
+                                        "optimal,v=2,placement=loop", "zb-v"};
+    static const char kinds[] = "schedule compare 1f1b interleaved,v=2,group=4 "
+                                "optimal,v=2,placement=loop zb-v -p 4 -m 8";
+    result r = weft("%s", kinds);
+    const char *at = r.out;
+    assert_int_equal(r.rc, 0);
+    json_t *rows = weft_json("%s --json", kinds);
+    assert_int_equal(json_array_size(rows), 4);
+    for (size_t i = 0; i < 4; i++) {
+        json_t *one = json_array_get(rows, i);
+        char row[128];
+        double all = number(one, "makespan");
+        snprintf(row, sizeof row, "\n%-26s %11.6g %+7.1f %% %7.2f %% ", words[i], all,
+                 100 * (all / 33 - 1), 100 * number(one, "bubble_of_total"));
+        at = strstr(at, row);
+        if (!at) fail_msg("no row \"%s\" in its place in\n%s", row, r.out);
+    }
+    assert_true(number(json_array_get(rows, 0), "makespan") == 33);
+    assert_string_equal(
+        json_string_value(json_object_get(json_array_get(rows, 2), "placement")),
+        "loop");
+    json_decref(rows);
+    done(&r);
+    r = weft("schedule compare 1f1b zb-h1 gpipe -p 2 -m 4 --tf 1ms --tb 2ms --steps 3 "
+             "--stage-free-i 1MiB");
+    assert_int_equal(r.rc, 0);
+    assert_non_null(strstr(r.out, "makespan, s"));
+    assert_non_null(strstr(r.out, "a step"));
+    assert_non_null(strstr(r.out, "peak bytes"));
+    done(&r);
+}
+
 static void kinds_that_cannot_be_compared_are_refused(void **state)
 {
-    refuses(2, "compare takes two kinds, found 1", "schedule compare 1f1b -p 4 -m 8");
-    refuses(2, "compare takes two kinds, found 3",
-            "schedule compare 1f1b gpipe zb-h1 -p 4 -m 8");
+    refuses(2, "compare takes two kinds or more, found 1",
+            "schedule compare 1f1b -p 4 -m 8");
+    refuses(2, "--svg: a picture is of two kinds, 3 are compared in a table",
+            "schedule compare 1f1b gpipe zb-h1 -p 4 -m 8 --svg x.svg");
+    refuses(2, "did you mean zb-h1?", "schedule compare 1f1b gpipe zb-h9 -p 4 -m 8");
     refuses(2, "did you mean gpipe?", "schedule compare 1f1b gpip -p 4 -m 8");
     refuses(2, "zb-h1,x=3: a kind of its own has v, group or placement",
             "schedule compare 1f1b zb-h1,x=3 -p 4 -m 8");
@@ -202,6 +239,7 @@ static void kinds_that_cannot_be_compared_are_refused(void **state)
 const struct CMUnitTest schedule_draw_tests[] = {
     cmocka_unit_test(trace_events_keep_the_rules_of_their_format),
     cmocka_unit_test(two_kinds_stand_beside_each_other),
+    cmocka_unit_test(more_than_two_kinds_are_a_table),
     cmocka_unit_test(kinds_that_cannot_be_compared_are_refused),
 };
 const int n_schedule_draw_tests =
