@@ -138,11 +138,11 @@ static void print_one(const run *r)
         weft_print(&out, "\n");
         return;
     }
-    print_rows(&r->report);
     weft_layout_write_text(&r->cfg.layout, &out);
-    printf(": %s the unsplit run; largest difference %.3g of what is allowed%s%s\n",
+    printf(": %s the unsplit run; largest difference %.3g of what is allowed%s%s\n\n",
            r->report.equal ? "equal to" : "DIFFERS from", r->report.worst,
            *r->report.worst_at ? ", at " : "", r->report.worst_at);
+    print_rows(&r->report);
 }
 
 /* Unsplit runs by global batch, made when first needed; the last one that serves the

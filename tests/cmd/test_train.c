@@ -78,6 +78,26 @@ static void a_preset_was_not_measured_with_threads(void **state)
     done(&r);
 }
 
+static void a_proof_says_first_whether_it_holds(void **state)
+{
+    static const char small[] = "layers=4,hidden=4,heads=2,vocab=5,positions=4";
+    result r = weft("verify --comm loop --model %s --pp 2 --vpp 2 --schedule optimal "
+                    "--placement loop",
+                    small);
+    assert_int_equal(r.rc, 0);
+    assert_ptr_equal(strstr(r.out, "tp=1 pp=2 dp=1 vpp=2 optimal placement=loop m=4: "
+                                   "equal to the unsplit run; largest difference "),
+                     r.out);
+    assert_non_null(strstr(r.out, "\n\ntensor "));
+    done(&r);
+    r = weft("verify --comm loop --model %s --pp 2 --dtype f32 --tolerance 1e-300",
+             small);
+    assert_int_equal(r.rc, 1);
+    assert_ptr_equal(strstr(r.out, "tp=1 pp=2 dp=1 vpp=1 1f1b m=4: DIFFERS from"),
+                     r.out);
+    done(&r);
+}
+
 static void the_json_of_a_proof_is_json(void **state)
 {
     static const char *const one[] = {"--tp 2", "--pp 2 --exact",
@@ -311,6 +331,7 @@ const struct CMUnitTest train_tests[] = {
     cmocka_unit_test(a_dry_run_asks_nothing_of_this_machine),
     cmocka_unit_test(what_does_not_run_is_said_before_anything_is_made),
     cmocka_unit_test(a_preset_was_not_measured_with_threads),
+    cmocka_unit_test(a_proof_says_first_whether_it_holds),
     cmocka_unit_test(the_json_of_a_proof_is_json),
     cmocka_unit_test(what_would_be_written_is_tried_first),
     cmocka_unit_test(the_log_does_not_replace_the_data),
