@@ -136,6 +136,8 @@ static void start_ops(wf_run *x)
     x->late = wf_rounding(x->x);
     x->exact = sums_are_exact(x->x, x->s->p);
     x->window = fmin(x->dur[WF_FORWARD], x->dur[WF_BACK]) - 2 * x->late;
+    /* One at a time, who is first at the same time is a matter of rounding too. */
+    if (x->window <= 0 && !x->exact) x->steady.off = 1;
 }
 
 weft_status wf_run_start(wf_run *x)

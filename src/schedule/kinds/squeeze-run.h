@@ -23,23 +23,23 @@ typedef struct wf_inlet {
 } wf_inlet;
 
 typedef struct wf_rank_run {
-    int64_t
-        key[WF_ALL_STREAMS];   /* place of the next op in slot order; NO_KEY: no more */
-    int next[WF_ALL_STREAMS];  /* its micro-batch                                     */
-    double *ready[WF_STREAMS]; /* [m+1]: when its input comes; INFINITY: not known    */
+    /* of each stream: */
+    int64_t key[WF_ALL_STREAMS]; /* place of its next op in slot order; NO_KEY: none */
+    int next[WF_ALL_STREAMS];    /* micro-batch of that                              */
+    double *ready[WF_STREAMS];   /* [m+1] when its input comes; INFINITY: not known  */
     wf_inlet in[WF_STREAMS];
     wf_outlet out[WF_ALL_STREAMS];
-    double way[WF_ALL_STREAMS]; /* least from the end of an op to that of its
-                                    micro-batch; that of a W is not looked at           */
-    double
-        tail[WF_ALL_STREAMS]; /* ... from the rank's last backward to the run's end  */
-    double begun[WF_ALL_STREAMS]; /* start of the last op */
-    int64_t held, held_back; /* halves; activations freed at I or B                 */
+    double begun[WF_ALL_STREAMS]; /* start of the last op                            */
+    /* the least that follows the end of an op, -INFINITY for a W: */
+    double way[WF_ALL_STREAMS];  /* to the end of its micro-batch                    */
+    double tail[WF_ALL_STREAMS]; /* to that of the run, from the last backward on    */
+
+    int64_t held, held_back; /* halves; activations freed at I or B                  */
     int64_t limit_back;
-    double free, first; /* end of its last op, start of its first                 */
-    double left,
-        left_passed; /* work, and that of it which is no W                     */
-    int idle; /* stream whose results nobody waits for: the backward of stage 0; or -1   */
+    double free, first;       /* end of its last op, start of its first              */
+    double left, left_passed; /* work, and that of it which is no W                  */
+    int idle;                 /* stream whose results nobody waits for, the backward
+                                 of stage 0; or -1                                   */
     weft_op *o;
 } wf_rank_run;
 
@@ -52,12 +52,12 @@ typedef struct wf_mark {
 
 /* What a run knows of its own repetition (squeeze-steady.h). */
 typedef struct wf_steady {
-    int off, repeated; /* no longer looked for; found                       */
-    int seen;          /* forwards that stage 0 had begun when last looked  */
-    wf_mark *mark;     /* [p]                                               */
-    int marked;        /* forwards that stage 0 had begun at the mark, 0: none is set */
-    double then;       /* when that was                                     */
-    int64_t close_calls; /* of the run, before it                           */
+    int off, repeated;   /* no longer looked for; found                       */
+    int seen;            /* forwards that stage 0 had begun when last looked  */
+    wf_mark *mark;       /* [p]                                               */
+    int marked;          /* such forwards at the mark; 0: none is set         */
+    double then;         /* time of the mark                                  */
+    int64_t close_calls; /* those of the run before it                      */
 } wf_steady;
 
 typedef struct wf_run {

@@ -155,12 +155,11 @@ static double known_at(wf_run *x, int head, int r, double t)
     const wf_rank_run *k = &x->rank[r];
     const wf_inlet *in = &k->in[head];
     const wf_rank_run *from = &x->rank[in->rank];
-    int last =
-        from->next[in->stream] == k->next[head] + 1; /* the others are long ago */
-    if (last && in->rank != r &&
-        !looks_before(x, in->rank, from->begun[in->stream], r, t))
-        return INFINITY;
-    return input_at(k, head);
+    double ready = input_at(k, head);
+    if (in->rank == r || from->next[in->stream] != k->next[head] + 1)
+        return ready; /* own, not yet begun, or long ago */
+    int known = looks_before(x, in->rank, from->begun[in->stream], r, t);
+    return known || x->window <= 0 ? ready : INFINITY;
 }
 
 /* A W, where the rank has the time for it until the head of its slot order can come. */
