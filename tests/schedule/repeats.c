@@ -45,6 +45,21 @@ static void one_more_micro_batch_is_one_more_period(void **state)
     }
 }
 
+/* Chunk forwards of 1, backwards of 2. */
+static void one_f_one_b_v_waits_as_its_file_says(void **state)
+{
+    static const int less[] = {8, 5, 7};
+    for (int p = 4; p <= 32; p++) {
+        for (int m = p; m <= 4 * p; m += 1 + p / 5) {
+            weft_schedule s = made("1f1b-v", p, m, 0);
+            weft_eval e = timed(&s, 2, 4); /* two chunks a stage */
+            assert_near(e.makespan, 6.0 * m + 5 * p - less[p % 3]);
+            weft_eval_clear(&e);
+            weft_schedule_clear(&s);
+        }
+    }
+}
+
 /* ---- against an order that is gone through -------------------------------------- */
 
 static weft_schedule in_units_of(double unit, int p, int m, weft_schedule_options o)
@@ -86,6 +101,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(one_more_micro_batch_is_one_more_period),
+        cmocka_unit_test(one_f_one_b_v_waits_as_its_file_says),
         cmocka_unit_test(an_order_does_not_depend_on_the_unit_of_its_times),
     };
     return cmocka_run_group_tests_name("repeats", tests, NULL, NULL);

@@ -18,7 +18,8 @@
  * of 1 and 2; the order is the same whatever the costs.
  *
  * Peak 2(2p div 3 + 1) chunk activations once m is large enough; 4m(p-1) messages. Idle
- * in times of 1 and 2 15, 22, 33 for p = 4, 6, 8; no closed form is known.
+ * in times of 1 and 2 5p - 8, 5p - 5, 5p - 7 where p is 0, 1, 2 modulo 3: not derived, but
+ * so for p = 4..64 and m >= p.
  */
 #include <string.h>
 
