@@ -247,7 +247,7 @@ typedef struct weft_buffers {
  * @param[out] out      [p]
  * @param[out] of_send  [ops of step] at each SEND which of the rank's buffers it takes,
  *                      from 0; its message before was surely taken. Or NULL.
- * O(p) for each op of the step.
+ * O(1) for each op of the step, O(p) where stages are placed in a loop.
  * @return as weft_schedule_check(), and WEFT_E_INVALID for one that is not lowered.
  */
 WEFT_API WEFT_MUST_CHECK weft_status weft_schedule_buffers(const weft_schedule *step,

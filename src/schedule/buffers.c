@@ -126,10 +126,14 @@ static void pass(late *y, int rank, const weft_op *op)
     y->at[rank]++;
 }
 
-/* The rank another one has to wait for at this op: until it is past the SEND. */
+/* The rank another one has to wait for at this op: until it is past the SEND. Where ranks
+ * talk to the next and the one before only, what a neighbour needs from further away says
+ * nothing more of this rank's neighbours: each list is run by these two alone. */
 static int lacks(const late *y, int rank, const weft_op *op, errand *out)
 {
-    if (op->kind != WEFT_OP_WAIT) return 0;
+    int in_a_row = y->x->s->placement != WEFT_PLACE_LOOP;
+
+    if (op->kind != WEFT_OP_WAIT || (in_a_row && rank != y->me)) return 0;
     *out = (errand){peer_of(y->x, rank, op), y->x->other[y->at[rank]] + 1};
     return y->at[out->rank] < out->to;
 }
