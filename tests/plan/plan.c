@@ -407,6 +407,7 @@ static void searched_kinds_are_priced_where_they_are_placed(void **state)
         assert_int_equal(wf_hold(pool, &q, &l, &b), WEFT_OK);
         assert_true(a.step_time_s == b.step_time_s);
         assert_true(a.memory.total == b.memory.total);
+        assert_true(b.bound_s <= a.step_time_s * (1 + 1e-12));
         step_s[k][v][i % 4] = a.step_time_s;
     }
     /* zb-auto: 2 + 2; optimal: every word of one chunk but v, 3, 2, 3 */
