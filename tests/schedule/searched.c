@@ -154,9 +154,8 @@ static void draw_links(uint64_t *seed, weft_link_tier tier[2], weft_schedule_opt
     o->message_bytes = random_below(seed, 3) / 4.0;
 }
 
-/* As the names say, p = 4 in two nodes: orders of zb-auto know which link is the slow one.
- * Not on each of them better, as a search by rules is. */
-static void zb_auto_is_mostly_better_for_its_links_than_for_their_mean(void **state)
+/* p = 4 in two nodes: orders of zb-auto know which link is the slow one. */
+static void zb_auto_is_better_for_its_links_than_for_their_mean(void **state)
 {
     weft_link_tier tier[2] = {{.ranks = 2}, {.latency = 3}};
     double own = 0, mean = 0;
@@ -179,7 +178,8 @@ static void zb_auto_is_mostly_better_for_its_links_than_for_their_mean(void **st
         }
     print_message("%g, made for the mean link %g, worse in %d of 22\n", own, mean,
                   worse);
-    assert_true(own < mean && worse <= 2);
+    assert_true(worse == 0);
+    assert_true(own < 0.85 * mean); /* 0.9 with judges alone that know the links */
 }
 
 static void assert_no_worse_than(const char *kind, const weft_schedule *own,
@@ -276,7 +276,7 @@ int main(void)
         cmocka_unit_test(controlled_memory_is_never_more_than_the_formula),
         cmocka_unit_test(controlled_memory_costs_the_idle_time_of_the_table_whatever_m),
         cmocka_unit_test(zb_auto_keeps_its_limit_and_beats_the_written_out_kinds),
-        cmocka_unit_test(zb_auto_is_mostly_better_for_its_links_than_for_their_mean),
+        cmocka_unit_test(zb_auto_is_better_for_its_links_than_for_their_mean),
         cmocka_unit_test(zb_auto_has_no_bubble_where_none_is_needed),
         cmocka_unit_test(zb_auto_refuses_what_it_cannot_do_by_name),
         cmocka_unit_test(a_search_is_as_good_for_many_micro_batches_as_for_few),
