@@ -186,6 +186,8 @@ typedef struct weft_cost {
     double
         step_time_s; /**< estimate of what simulation gives                          */
     double bound_s;  /**< never above what simulation gives: for pruning             */
+    double passes_s; /**< bound_s of the passes alone, as if data parallelism and the
+                          optimizer took no time                                     */
     weft_time_parts time;
     weft_memory
         memory; /**< of the fullest pipeline rank                               */

@@ -3,11 +3,16 @@
  * @file weft/plan.h
  * The best layout of a model on a machine: every legal one is looked at, none is sampled.
  *
- * The space is tp, cp, pp, dp, ep, chunks, micro-batch, schedule kind, ZeRO stage, sequence
- * parallelism, recompute, split of the layers over the stages, order of the ranks. A layout
+ * The space is tp, cp, pp, dp, ep, chunks, micro-batch, schedule kind, ZeRO stage, copies of
+ * what ZeRO shards (on several nodes), sequence parallelism, recompute, split of the layers
+ * over the stages, order of the ranks. A layout
  * leaves it only for a reason that is exact: it breaks a rule, it does not fit, its lower
  * bound (weft_cost.bound_s) is above what was already simulated, or another one is simpler
  * and never slower. What is left is simulated with its real schedule, best bound first.
+ *
+ * Beside the space, what is found is tried with recompute on the first stages alone, with
+ * larger groups of micro-batches, and with the kinds that search for their order; such a
+ * layout takes the place of the row that it betters.
  */
 #ifndef WEFT_PLAN_H
 #define WEFT_PLAN_H
@@ -33,6 +38,8 @@ typedef enum weft_dim {
     WEFT_DIM_STAGE_LAYERS,
     WEFT_DIM_ORDER,
     WEFT_DIM_CP_COMM,
+    WEFT_DIM_REPLICATE,
+    WEFT_DIM_GROUP,
     WEFT_N_DIMS
 } weft_dim;
 
@@ -46,15 +53,15 @@ typedef struct weft_plan_counts {
     int64_t simulated;  /**< of them simulated                                      */
     int64_t feasible;   /**< of them that fit: bounded + simulated                  */
     int64_t evaluated;  /**< closed forms worked out                                */
+    int64_t refined; /**< layouts beside the space that were simulated              */
 } weft_plan_counts;
 
 /** Return non-zero to stop: WEFT_E_CANCELLED. Called about a thousand times a second. */
 typedef int weft_plan_progress(void *ctx, const weft_plan_counts *so_far);
 
 typedef struct weft_plan_options {
-    weft_layout
-        given; /**< global_batch, seq, vocab_multiple, group and replicate; and the
-                            dimensions of `fixed`                                       */
+    weft_layout given; /**< global_batch, seq and vocab_multiple; and the dimensions of
+                            `fixed`                                                     */
     uint32_t fixed;
     int32_t top;   /**< rows wanted; each is the best of its degrees (tp cp pp dp ep) */
     double tie;    /**< layouts within this share of the fastest count as equal, and
@@ -62,6 +69,7 @@ typedef struct weft_plan_options {
     int32_t tool;  /**< weft_tool whose runs are wanted; -1: any                     */
     int32_t front; /**< 1: the front of step time and memory too                     */
     int32_t every; /**< 1: no pruning, simulate every layout that fits (for tests)   */
+    int32_t space_only; /**< 1: nothing beside the space is tried                     */
     weft_plan_progress *progress; /**< NULL: none */
     void *ctx;
 } weft_plan_options;

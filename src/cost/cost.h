@@ -91,8 +91,8 @@ typedef struct wf_split {
 typedef struct wf_stage_walk {
     const wf_place *p;
     int64_t stage, first;
-    int64_t even; /* layers of every stage; 0: they differ */
-    int one_recompute;
+    int64_t even;          /* layers of every stage; 0: they differ */
+    int64_t recomputes_to; /* from here on another stage's recompute counts */
     weft_recompute recompute;
     const wf_split *split;
 } wf_stage_walk;

@@ -85,10 +85,10 @@ static double exposed_each(const wf_place *p, const wf_rank *r, const dp_times *
 
     if (p->l->zero == 2) {
         double each = beside(p, t->grads, work);
-        return m * each + last + first + (t->grads + t->params) / layers;
+        return m * each + last + first + (t->grads + t->across + t->params) / layers;
     }
     double each = beside(p, t->grads + t->params, work);
-    return m * (first + each) + last + (t->grads + 2 * t->params) / layers;
+    return m * (first + each) + last + (t->grads + t->across + 2 * t->params) / layers;
 }
 
 wf_dp wf_dp_price(const wf_place *p, const wf_rank *r)

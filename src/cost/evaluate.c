@@ -205,6 +205,7 @@ static int gather_all(wf_line *x, const wf_stop *stop, weft_cost *out, gathered 
         gather_rank(x, r, out, g);
         if (!stop) continue;
         out->bound_s = g->alone + tied + g->optimizer;
+        out->passes_s = g->bound + tied;
         if (out->bound_s > stop->late_s) return 0;
         if (g->least.total > stop->full_bytes) return 0;
     }
@@ -215,20 +216,21 @@ weft_status wf_cost_evaluate(const weft_cost_model *q, const weft_layout *l,
                              wf_prices *cache, const int64_t *stride,
                              const wf_stop *stop, weft_cost *out, weft_memory *least)
 {
-    wf_line x;
+    wf_line own, *x;
     gathered g;
 
-    WF_TRY(wf_line_make(q, l, cache, stride, &x));
-    int whole = gather_all(&x, stop, out, &g);
+    WF_TRY(wf_line_get(q, l, cache, stride, &own, &x));
+    int whole = gather_all(x, stop, out, &g);
     if (least) *least = g.least;
     if (!whole) return WEFT_OK;
-    fill_parts(&x, &g, estimate(&x, &g), out);
+    fill_parts(x, &g, estimate(x, &g), out);
     out->bound_s = g.bound + out->time.dp_comm + out->time.optimizer;
     /* The DP that the passes hide grows with them: of one rank both together never take less
      * on slower links, of two ranks they may. */
-    if (stride) out->bound_s = g.alone + tied_s(&x) + out->time.optimizer;
-    fill_rates(&x, &g, out);
-    fill_ratios(&x, &g, out);
+    if (stride) out->bound_s = g.alone + tied_s(x) + out->time.optimizer;
+    out->passes_s = g.bound + tied_s(x);
+    fill_rates(x, &g, out);
+    fill_ratios(x, &g, out);
     out->fits = out->memory.total <= q->machine.memory_bytes;
     return WEFT_OK;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef WF_COST_PRICES_H
 #define WF_COST_PRICES_H
-#include "cost/cost.h"
+#include "cost/line.h"
 
 /* All that wf_price() reads of a layout: places of one model with equal keys have equal
  * prices, whatever their pp, dp, schedule, ZeRO stage and recompute. */
@@ -21,10 +21,12 @@ typedef struct wf_last_shape {
 } wf_last_shape;
 
 /* Prices of layers that the layouts of a search share; zeroed is empty. Of one model. */
-enum { WF_PRICES = 4096 };
+enum { WF_PRICES = 4096, WF_LINES = 4 };
 typedef struct wf_prices {
     wf_split split; /* read last        */
     wf_last_shape last;
+    int64_t clock;
+    wf_kept_line line[WF_LINES];
     struct {
         int filled;
         wf_price_key key;

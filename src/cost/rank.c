@@ -147,6 +147,7 @@ weft_status wf_line_make(const weft_cost_model *q, const weft_layout *l,
     x->splits = weft_schedule_kind_splits(x->kind);
     x->p.stages = weft_schedule_stages(&x->shape);
     x->n_sorts = 0;
+    x->kept = NULL;
     if (x->p.stages > WF_MAX_STAGES)
         return WF_FAIL(WEFT_E_INVALID,
                        "%lld stages (--pp %d * --vpp %d): %d are the most "
@@ -157,6 +158,56 @@ weft_status wf_line_make(const weft_cost_model *q, const weft_layout *l,
     x->price = cache ? wf_prices_get(cache, &x->p) : &x->own;
     if (!cache) wf_price(&x->p, &x->own);
     lay_out(x, cache ? &cache->split : &split);
+    return WEFT_OK;
+}
+
+/* Does what is kept go for this layout, but for ZeRO and copies? */
+static int is_kept(const wf_kept_line *k, const weft_layout *l, const int64_t *stride)
+{
+    if (!k->used) return 0;
+    if (k->layout.micro_batch != l->micro_batch) return 0; /* what differs most often */
+    if (memcmp(k->stride, stride, sizeof k->stride)) return 0;
+    weft_layout same = *l;
+    same.zero = k->layout.zero;
+    same.replicate = k->layout.replicate;
+    return !memcmp(&same, &k->layout, sizeof same);
+}
+
+static weft_status keep(const weft_cost_model *q, const weft_layout *l,
+                        wf_prices *cache, const int64_t *stride, wf_kept_line *k)
+{
+    k->used = 0;
+    k->layout = *l;
+    WF_TRY(wf_line_make(q, &k->layout, cache, stride, &k->line));
+    k->line.own = *k->line.price; /* the cache may give its place away */
+    k->line.price = &k->line.own;
+    k->line.kept = k;
+    memcpy(k->stride, stride, sizeof k->stride);
+    memset(k->known, 0, (size_t)k->line.shape.p);
+    return WEFT_OK;
+}
+
+weft_status wf_line_get(const weft_cost_model *q, const weft_layout *l,
+                        wf_prices *cache, const int64_t *stride, wf_line *own,
+                        wf_line **out)
+{
+    *out = own;
+    if (!cache || !stride) return wf_line_make(q, l, cache, stride, own);
+    wf_kept_line *k = cache->line;
+    for (int i = 0; i < WF_LINES; i++) {
+        if (is_kept(&cache->line[i], l, stride)) {
+            k = &cache->line[i];
+            break;
+        }
+        if (cache->line[i].used < k->used) k = &cache->line[i];
+    }
+    if (!is_kept(k, l, stride)) WF_TRY(keep(q, l, cache, stride, k));
+    k->used = ++cache->clock;
+    k->layout.zero = l->zero;
+    k->layout.replicate = l->replicate;
+    k->line.p.q = q;
+    k->line.p.shards = l->zero ? k->line.p.replicas / l->replicate : 1;
+    *out = &k->line;
     return WEFT_OK;
 }
 
@@ -203,7 +254,7 @@ static void add_chunks(const wf_line *x, int sort, int n, wf_rank *r)
     r->transient = fmax(r->transient, c->transient_bytes);
 }
 
-void wf_line_rank(wf_line *x, int rank, wf_rank *out)
+static void sum_rank(wf_line *x, int rank, wf_rank *out)
 {
     wf_rank r = {.head_s = HUGE_VAL,
                  .tail_s = HUGE_VAL,
@@ -228,6 +279,19 @@ void wf_line_rank(wf_line *x, int rank, wf_rank *out)
     for (int i = 0; i < x->n_sorts; i++)
         if (n[i]) add_chunks(x, i, n[i], &r);
     *out = r;
+}
+
+void wf_line_rank(wf_line *x, int rank, wf_rank *out)
+{
+    wf_kept_line *k = x->kept;
+
+    if (!k) {
+        sum_rank(x, rank, out);
+        return;
+    }
+    if (!k->known[rank]) sum_rank(x, rank, &k->rank[rank]);
+    k->known[rank] = 1;
+    *out = k->rank[rank];
 }
 
 int wf_line_copies(const wf_line *x, int rank)
@@ -308,20 +372,20 @@ weft_status wf_cost_range(const weft_cost_model *q, const weft_layout *l,
                           const int64_t *in_flight_w, weft_memory *least,
                           weft_memory *most)
 {
-    wf_line x;
+    wf_line own, *x;
 
-    WF_TRY(wf_line_make(q, l, cache, NULL, &x));
+    WF_TRY(wf_line_get(q, l, cache, wf_all_near, &own, &x));
     least->total = most->total = -1;
     for (int r = 0; r < l->pp; r++) {
-        int copies = wf_line_copies(&x, r);
+        int copies = wf_line_copies(x, r);
         int64_t n = in_flight[r], w = in_flight_w[r];
         wf_rank rank;
         weft_memory m;
-        wf_line_rank(&x, r, &rank);
-        wf_rank_memory(&x.p, &rank, least_held(&rank, n, w), copies, &m);
+        wf_line_rank(x, r, &rank);
+        wf_rank_memory(&x->p, &rank, least_held(&rank, n, w), copies, &m);
         m.stage = r;
         if (m.total > least->total) *least = m;
-        wf_rank_memory(&x.p, &rank, most_held(&rank, n, w), copies, &m);
+        wf_rank_memory(&x->p, &rank, most_held(&rank, n, w), copies, &m);
         m.stage = r;
         if (m.total > most->total) *most = m;
     }
@@ -332,16 +396,16 @@ weft_status wf_cost_least_memory(const weft_cost_model *q, const weft_layout *l,
                                  wf_prices *cache, double enough_bytes,
                                  weft_memory *out, int *closed)
 {
-    wf_line x;
+    wf_line own, *x;
 
-    WF_TRY(wf_line_make(q, l, cache, NULL, &x));
-    *closed = x.kind->peak && x.kind->peak(&x.shape, 0) >= 0;
+    WF_TRY(wf_line_get(q, l, cache, wf_all_near, &own, &x));
+    *closed = x->kind->peak && x->kind->peak(&x->shape, 0) >= 0;
     out->total = -1;
     for (int r = 0; r < l->pp; r++) {
         wf_rank rank;
         weft_memory m;
-        wf_line_rank(&x, r, &rank);
-        wf_line_least(&x, r, &rank, &m);
+        wf_line_rank(x, r, &rank);
+        wf_line_least(x, r, &rank, &m);
         if (m.total > out->total) *out = m;
         if (m.total - m.params - m.temporaries - m.comm > enough_bytes) break;
     }

@@ -3,32 +3,16 @@
 #define WF_COST_RANK_H
 #include "cost/prices.h"
 
-enum { WF_MAX_STAGES = 4096, WF_SORTS = 8 };
-
-/* The stages of a layout one after another, each sort of them priced once. Lives on the
- * stack; only the first `stages` of head and tail are ever touched. */
-typedef struct wf_line {
-    wf_place p;
-    const wf_priced *price;
-    wf_priced own; /* where the price stands without a cache */
-    weft_schedule shape;
-    const weft_schedule_kind *kind;
-    int splits; /* the kind has I and W in place of B */
-    int n_sorts;
-    struct {
-        wf_stage_shape shape;
-        weft_stage_cost cost;
-        wf_params params;
-    } sort[WF_SORTS];
-    unsigned char sort_of[WF_MAX_STAGES]; /* WF_SORTS: of none that is kept      */
-    double head[WF_MAX_STAGES]; /* before the first F of a stage can start      */
-    double tail[WF_MAX_STAGES]; /* after its last B (or I) until the step's end */
-} wf_line;
-
 /* cache may be NULL; stride as in wf_cost_evaluate(). */
 weft_status wf_line_make(const weft_cost_model *q, const weft_layout *l,
                          wf_prices *cache, const int64_t *stride,
                          wf_line *x) WEFT_MUST_CHECK;
+/* The same; with a cache and a stride the line is the cache's, which has it already for a
+ * layout that differs in ZeRO and copies alone; else it is made in *own. *out is valid until
+ * the next such call. */
+weft_status wf_line_get(const weft_cost_model *q, const weft_layout *l,
+                        wf_prices *cache, const int64_t *stride, wf_line *own,
+                        wf_line **out) WEFT_MUST_CHECK;
 /* Valid until the next call. */
 const weft_stage_cost *wf_line_stage(wf_line *x, int64_t stage, wf_params *params);
 void wf_line_rank(wf_line *x, int rank, wf_rank *out);

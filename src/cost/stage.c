@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "layout/rule.h"
+
 static double flops_of_a_token(const wf_place *p)
 {
     weft_flops_rule rule = {1, WEFT_RECOMPUTE_NONE};
@@ -63,8 +65,7 @@ void wf_stage_walk_start(const wf_place *p, wf_split *split, wf_stage_walk *w)
     w->p = p;
     w->stage = w->first = 0;
     w->even = strcmp(text, "even") ? 0 : p->q->arch.layers / p->stages;
-    w->one_recompute = !strpbrk(p->l->recompute, ",*");
-    w->recompute = weft_layout_recompute(p->l, 0);
+    w->recompute = wf_recompute_run(p->l, 0, &w->recomputes_to);
     w->split = split;
     if (!w->even) read_split(text, split);
 }
@@ -72,6 +73,8 @@ void wf_stage_walk_start(const wf_place *p, wf_split *split, wf_stage_walk *w)
 void wf_stage_walk_next(wf_stage_walk *w, wf_stage_shape *out)
 {
     int64_t stage = w->stage++;
+    if (stage >= w->recomputes_to)
+        w->recompute = wf_recompute_run(w->p->l, stage, &w->recomputes_to);
     wf_stage_shape s = {.first = w->first, .count = w->even, .recompute = w->recompute};
 
     if (!w->even && stage < w->split->n)
@@ -79,7 +82,6 @@ void wf_stage_walk_next(wf_stage_walk *w, wf_stage_shape *out)
     else if (!w->even)
         weft_layout_stage_layers(w->p->l, &w->p->q->arch, (int)stage, &s.first,
                                  &s.count);
-    if (!w->one_recompute) s.recompute = weft_layout_recompute(w->p->l, (int)stage);
     w->first = s.first + s.count;
     fill_shape(w->p, stage, &s);
     *out = s;
@@ -89,7 +91,8 @@ int wf_stage_walk_same(wf_stage_walk *w)
 {
     int64_t s = w->stage;
 
-    if (s < 2 || s >= w->p->stages - 1 || !w->one_recompute || w->p->q->arch.experts)
+    if (s < 2 || s >= w->p->stages - 1 || s >= w->recomputes_to ||
+        w->p->q->arch.experts)
         return 0;
     if (!w->even && (s >= w->split->n || w->split->count[s] != w->split->count[s - 1]))
         return 0;

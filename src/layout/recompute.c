@@ -75,6 +75,27 @@ weft_status wf_recompute_read(const weft_layout *l, int64_t stage, weft_recomput
     return WEFT_OK;
 }
 
+weft_recompute wf_recompute_run(const weft_layout *l, int64_t stage, int64_t *to)
+{
+    int64_t n = 0, repeat;
+
+    for (const char *at = l->recompute;; at++) {
+        size_t len = strcspn(at, ",*");
+        int word = word_at(at, len);
+        int alone = at == l->recompute && !at[len];
+        at += len;
+        if (word < 0 || times(&at, &repeat) != WEFT_OK) break;
+        n += repeat;
+        if (alone || stage < n) {
+            *to = alone ? INT64_MAX : n;
+            return (weft_recompute)word;
+        }
+        if (!*at) break;
+    }
+    *to = INT64_MAX; /* past the list: none in a checked layout */
+    return WEFT_RECOMPUTE_NONE;
+}
+
 weft_recompute weft_layout_recompute(const weft_layout *l, int stage)
 {
     weft_recompute r = WEFT_RECOMPUTE_NONE;

@@ -22,6 +22,9 @@ extern const wf_rule wf_rules_batch[];  /* schedule, batch, sequence, vocabulary
 weft_status wf_recompute_read(const weft_layout *l, int64_t stage, weft_recompute *out,
                               int64_t *n_stages) WEFT_MUST_CHECK;
 
+/* Of a checked layout: what `stage` recomputes; the same goes for all before *to. */
+weft_recompute wf_recompute_run(const weft_layout *l, int64_t stage, int64_t *to);
+
 /* Index of a rule in the whole table; its name is known to exist. */
 int wf_rule_index(const char *name);
 /* Do the rules 0 .. last hold?  last -1: all of them. Quick: builds no words, though one

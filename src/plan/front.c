@@ -77,14 +77,14 @@ static weft_status visit_order(front *f, const weft_layout *l, double least_byte
 static weft_status visit_node(void *ctx, const weft_layout *node)
 {
     front *f = ctx;
-    wf_variant v[WF_MOST_VARIANTS];
-    int n = wf_space_variants(&f->s->space, node, v);
+    wf_space *s = &f->s->space;
 
-    for (int i = 0; i < n; i++) {
+    wf_space_variants(s, node);
+    for (int i = 0; i < s->n_variants; i++) {
         weft_layout l = *node;
         weft_memory least;
         weft_cost c;
-        wf_variant_apply(&v[i], &l);
+        wf_variant_apply(&s->variant[i], &l);
         WF_TRY(
             wf_value(&f->s->pool, f->s->q, &l, f->s->regular ? wf_all_near : NULL, &c));
         WF_TRY(wf_search_tick(f->s));

@@ -12,8 +12,9 @@
 #include "plan/search.h"
 
 static const char *const dim_names[WEFT_N_DIMS] = {
-    "tp",       "cp",   "pp", "dp",        "ep",           "vpp",   "micro_batch",
-    "schedule", "zero", "sp", "recompute", "stage_layers", "order", "cp_comm"};
+    "tp",          "cp",       "pp",        "dp",   "ep",        "vpp",
+    "micro_batch", "schedule", "zero",      "sp",   "recompute", "stage_layers",
+    "order",       "cp_comm",  "replicate", "group"};
 
 const char *weft_dim_name(weft_dim dim)
 {
@@ -46,8 +47,8 @@ static weft_layout plain(const wf_search *s, const wf_degrees *d)
     l.pp = d->pp;
     l.dp = d->dp;
     l.ep = d->ep;
-    l.replicate = 1;
-    l.group = 0;
+    if (!wf_is_fixed(&s->space, WEFT_DIM_REPLICATE)) l.replicate = 1;
+    if (!wf_is_fixed(&s->space, WEFT_DIM_GROUP)) l.group = 0;
     if (!wf_is_fixed(&s->space, WEFT_DIM_SP)) l.sp = d->tp > 1;
     if (!wf_is_fixed(&s->space, WEFT_DIM_ORDER))
         memcpy(l.order, "tp,cp,pp,dp", sizeof "tp,cp,pp,dp");

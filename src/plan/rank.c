@@ -22,6 +22,7 @@ int64_t weft_plan_complexity(const weft_layout *l)
     int64_t n = splits;
     n = n * 4 + l->zero;
     n = n * 4 + recompute;
+    n = n * 2 + (l->replicate > 1);
     n = n * 256 + (l->vpp < 256 ? l->vpp : 255);
     n = n * 8 + kind;
     n = n * 2 + (strcmp(l->stage_layers, "even") != 0);

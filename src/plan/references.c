@@ -18,7 +18,8 @@ static weft_plan_options data_parallel(const weft_cost_model *q,
     x.given.zero = zero;
     x.given.group = 0;
     x.fixed = 1u << WEFT_DIM_TP | 1u << WEFT_DIM_CP | 1u << WEFT_DIM_PP |
-              1u << WEFT_DIM_DP | 1u << WEFT_DIM_EP | 1u << WEFT_DIM_ZERO;
+              1u << WEFT_DIM_DP | 1u << WEFT_DIM_EP | 1u << WEFT_DIM_ZERO |
+              1u << WEFT_DIM_REPLICATE;
     x.tool = -1;
     return x;
 }

@@ -112,6 +112,7 @@ typedef struct find {
     weft_plan_row *row; /* simulated, within the tie of the fastest when they were */
     double fastest, cutoff;
     double estimate; /* least so far of what fits */
+    double passes;   /* no variant of the way that is looked at takes less */
 
     /* micro-batch from which nothing fits, of this schedule and split; 0: not known */
     int64_t full_from;
@@ -125,11 +126,27 @@ static const int64_t *near(const find *f)
     return f->s->regular ? wf_all_near : NULL;
 }
 
+/* A bound that is as long as the step may come out longer by its rounding. */
+static const double rounding = 1 + 1e-9;
+
 /* Steps above this are not looked for. */
 static double limit(const find *f)
 {
     double known = f->fastest < f->cutoff ? f->fastest : f->cutoff;
-    return f->s->o->every ? HUGE_VAL : known * (1 + f->s->o->tie);
+    return f->s->o->every ? HUGE_VAL : known * (1 + f->s->o->tie) * rounding;
+}
+
+static void count_simulated(find *f, int fits)
+{
+    weft_plan_counts *c = &f->s->counts;
+
+    c->bounded--; /* it was counted there when it was found to fit */
+    if (fits) {
+        c->simulated++;
+    } else { /* what it holds had not settled */
+        c->feasible--;
+        f->s->space.rejected[WF_RULE_MEMORY]++;
+    }
 }
 
 static weft_status simulate(find *f, const weft_layout *l)
@@ -142,13 +159,8 @@ static weft_status simulate(find *f, const weft_layout *l)
     WF_TRY(wf_simulate_step(&f->s->pool, f->s->q, l, &r.cost));
     if (r.cost.step_time_s <= limit(f))
         WF_TRY(wf_hold(&f->s->pool, f->s->q, l, &r.cost));
-    f->s->counts.bounded--; /* it was counted there when it was found to fit */
-    if (!r.cost.fits) {     /* what it holds had not settled */
-        f->s->counts.feasible--;
-        f->s->space.rejected[WF_RULE_MEMORY]++;
-        return WEFT_OK;
-    }
-    f->s->counts.simulated++;
+    count_simulated(f, r.cost.fits);
+    if (!r.cost.fits) return WEFT_OK;
     if (r.cost.step_time_s > limit(f)) return WEFT_OK;
     if (r.cost.step_time_s < f->fastest) f->fastest = r.cost.step_time_s;
     WF_TRY(wf_grow(&f->row, &f->cap_rows, f->n_rows + 1, sizeof *f->row));
@@ -270,55 +282,103 @@ static weft_status look_ahead(find *f, const weft_layout *l, weft_cost c)
     return WEFT_OK;
 }
 
-/* Price a variant for all orders. One that is too slow counts as one that fits: so is what has
- * more recompute or ZeRO. *bytes: of one that does not fit what it holds all the time or
- * again and again; with less recompute a rank never holds less than that. */
-static weft_status visit_variant(find *f, const weft_layout *node, const wf_variant *v,
-                                 int *fits, double *bytes)
-{
-    wf_point p = {.l = *node};
-    weft_cost c;
+/* What is known of a variant: it is slower than what is looked for, it fits, it does not. */
+typedef enum verdict { LATE, FITS, FULL } verdict;
 
-    wf_variant_apply(v, &p.l);
+/* Price a layout for all orders. *bytes: of one that does not fit what it holds all the time
+ * or again and again; with less recompute a rank never holds less than that. */
+static weft_status judge(find *f, const weft_layout *l, weft_cost *c, verdict *out,
+                         double *bytes)
+{
     double most_s = f->s->regular && !f->s->o->every ? limit(f) : HUGE_VAL;
-    WF_TRY(wf_value_until(&f->s->pool, f->s->q, &p.l, near(f), most_s, &c));
+
+    WF_TRY(wf_value_until(&f->s->pool, f->s->q, l, near(f), most_s, c));
     WF_TRY(wf_search_tick(f->s));
-    count(f, 1, *fits = c.fits);
-    *bytes = c.fits ? 0 : c.memory.total - c.memory.temporaries;
-    p.bound = f->s->regular ? c.bound_s : 0;
-    if (!c.fits || p.bound > limit(f)) return WEFT_OK;
-    WF_TRY(look_ahead(f, &p.l, c));
+    *bytes = c->fits ? 0 : c->memory.total - c->memory.temporaries;
+    *out = !c->fits ? FULL : f->s->regular && c->bound_s > limit(f) ? LATE : FITS;
+    return WEFT_OK;
+}
+
+static weft_status keep(find *f, const weft_layout *l, const weft_cost *c)
+{
+    wf_point p = {.l = *l};
+
+    p.bound = f->s->regular ? c->bound_s : 0;
+    WF_TRY(look_ahead(f, l, *c));
     return push(&f->heap, &p);
 }
 
-/* One ZeRO stage: v[0 .. n-1] differ in recompute alone, less first. *fit: of what fitted
- * with a lower stage of at least 1 the least recompute; more is slower and less simple than
- * that, and only counted. The same holds for more recompute than fits here. */
-static weft_status visit_zero(find *f, const weft_layout *node, const wf_variant *v,
-                              int n, int *fit)
+/* One that is too slow counts as one that fits: so is what has more recompute or ZeRO. */
+static weft_status visit_variant(find *f, const weft_layout *node, const wf_variant *v,
+                                 verdict *out, double *bytes)
 {
-    int left = 0, fits;
-    double bytes, room = f->s->q->machine.memory_bytes;
+    weft_layout l = *node;
+    weft_cost c;
 
-    while (left < n && (f->s->o->every || v[left].rank < *fit))
+    wf_variant_apply(v, &l);
+    WF_TRY(judge(f, &l, &c, out, bytes));
+    count(f, 1, *out != FULL);
+    if (v->rank == 0 && c.passes_s > f->passes) f->passes = c.passes_s;
+    return *out == FITS ? keep(f, &l, &c) : WEFT_OK;
+}
+
+/* What is known of the recomputes of one ZeRO stage with so many copies. */
+typedef struct fitting {
+    int least[4]; /* by ZeRO stage: no less recompute fits, nor with more copies */
+    int fit;      /* of what fitted with a lower stage of at least 1 the least      */
+    int full[3];  /* these do not fit                                             */
+} fitting;
+
+/* v[0 .. n-1] differ in recompute alone, less first. More than fitted with a lower stage is
+ * slower and less simple than that, and only counted. The same holds for more recompute than
+ * fits here. */
+static weft_status visit_recomputes(find *f, const weft_layout *node,
+                                    const wf_variant *v, int n, fitting *x)
+{
+    int left = 0;
+    double bytes, room = f->s->q->machine.memory_bytes;
+    verdict is;
+
+    while (left < n && (f->s->o->every || v[left].rank < x->fit))
         left++;
     count(f, n - left, 1);
     for (int i = 0; i < left; i++) {
-        WF_TRY(visit_variant(f, node, &v[i], &fits, &bytes));
-        if (fits && !f->s->o->every) {
+        WF_TRY(visit_variant(f, node, &v[i], &is, &bytes));
+        if (v[i].rank < 3) x->full[v[i].rank] = is == FULL;
+        if (is != FULL && !f->s->o->every) {
             count(f, left - 1 - i, 1);
-            *fit = v[i].rank;
+            x->fit = v[i].rank;
             return WEFT_OK;
         }
         if (f->s->o->every || i > 0 || left < 3) continue;
         /* none does not fit: does full? If not, what is between does not either */
-        WF_TRY(visit_variant(f, node, &v[--left], &fits, &bytes));
+        WF_TRY(visit_variant(f, node, &v[--left], &is, &bytes));
+        x->full[2] = is == FULL;
         if (bytes > room) {
             count(f, left - 1, 0);
+            x->full[1] = 1;
             return WEFT_OK;
         }
-        if (fits) *fit = v[left].rank;
+        if (is != FULL) x->fit = v[left].rank;
     }
+    return WEFT_OK;
+}
+
+/* ---- one way ---------------------------------------------------------------------------- */
+
+/* One ZeRO stage with so many copies. */
+static weft_status visit_zero(find *f, const weft_layout *node, const wf_variant *v,
+                              int n, fitting *x)
+{
+    int *least = &x->least[v->zero], skip = 0;
+
+    memset(x->full, 0, sizeof x->full);
+    for (; skip < n && !f->s->o->every && v[skip].rank < *least; skip++)
+        if (v[skip].rank < 3) x->full[v[skip].rank] = 1;
+    count(f, skip, 0);
+    WF_TRY(visit_recomputes(f, node, v + skip, n - skip, x));
+    while (*least < 3 && x->full[*least])
+        ++*least;
     return WEFT_OK;
 }
 
@@ -340,55 +400,58 @@ static weft_status floor_bytes(find *f, const weft_layout *node, const wf_varian
     return WEFT_OK;
 }
 
-/* The same with a ZeRO stage, from the memory m of floor_bytes(): what the stage leaves whole
- * is at least as many times the share as ranks share the experts, or the rest. */
+/* The same with a ZeRO stage and copies, from the memory m of floor_bytes(): what the stage
+ * leaves whole is at least as many times the share as ranks share the experts, or the rest;
+ * what it shards, as there are copies, or as many. */
 static double floor_of_zero(const find *f, const weft_layout *node,
-                            const weft_memory *m, int zero)
+                            const weft_memory *m, const wf_variant *v)
 {
     const weft_cost_options *o = &f->s->q->options;
     double ranks = (double)node->dp * node->cp / node->ep;
+    double copies = v->replicate < ranks ? v->replicate : ranks;
     double whole = m->optimizer * ranks; /* for all parameters */
     double rest = m->total - m->params - m->temporaries - m->grads - m->optimizer;
 
-    if (zero < 3 && o->optimizer_bytes > 0)
+    if (v->zero < 3 && o->optimizer_bytes > 0)
         rest += whole / o->optimizer_bytes * o->param_bytes;
-    return rest + m->grads * (zero < 2 ? ranks : 1) +
-           m->optimizer * (zero < 1 ? ranks : 1);
+    return rest + m->grads * (v->zero < 2 ? ranks : copies) +
+           m->optimizer * (v->zero < 1 ? ranks : copies);
 }
 
-/* v[0 .. n-1] differ in ZeRO and recompute alone. */
-static weft_status visit_way(find *f, const weft_layout *node, const wf_variant *v,
-                             int n)
+/* Copies change what data parallelism takes, and nothing else in time. */
+static int copies_are_late(const find *f, const wf_variant *v)
 {
-    int fit = 9;
+    return v->replicate > 1 && f->s->regular && !f->s->o->every && f->passes > limit(f);
+}
+
+static weft_status visit_way(find *f, const weft_layout *node, wf_way way)
+{
+    fitting x = {.fit = 9};
     int quick = !f->s->o->every && !(f->s->q->options.achieved_flops_per_s > 0);
     double bytes = 0, room = f->s->q->machine.memory_bytes;
     weft_memory m;
 
-    if (quick) WF_TRY(floor_bytes(f, node, v, &m, &bytes));
+    if (quick) WF_TRY(floor_bytes(f, node, way.v, &m, &bytes));
     if (bytes > room) {
-        count(f, n, 0);
+        count(f, way.n, 0);
         return WEFT_OK;
     }
-    for (int i = 0, k; i < n; i += k) {
-        for (k = 1; i + k < n && v[i + k].zero == v[i].zero;)
+    f->passes = 0;
+    for (int i = 0, k; i < way.n; i += k) {
+        const wf_variant *v = way.v + i;
+        for (k = 1;
+             i + k < way.n && v[k].zero == v->zero && v[k].replicate == v->replicate;)
             k++;
-        if (v[i].zero == 1) fit = 9; /* stage 0 may update slower */
-        if (quick && floor_of_zero(f, node, &m, v[i].zero) > room)
+        if (v->zero <= 1 || v->replicate != v[-(i > 0)].replicate)
+            x.fit = 9; /* stage 0 may update slower, and fewer copies gather slower */
+        if (copies_are_late(f, v))
+            count(f, k, 1);
+        else if (quick && floor_of_zero(f, node, &m, v) > room)
             count(f, k, 0);
         else
-            WF_TRY(visit_zero(f, node, v + i, k, &fit));
+            WF_TRY(visit_zero(f, node, v, k, &x));
     }
     return WEFT_OK;
-}
-
-/* Variants that have the sp and cp_comm of the first. */
-static int same_way(const wf_variant *v, int n)
-{
-    int k = 1;
-    while (k < n && v[k].sp == v[0].sp && v[k].cp_comm == v[0].cp_comm)
-        k++;
-    return k;
 }
 
 /* Does the mean work of a rank alone take longer than what is looked for? */
@@ -450,46 +513,47 @@ static weft_status is_full(find *f, const weft_layout *node, const wf_variant *l
     return WEFT_OK;
 }
 
-static weft_status visit_ways(find *f, const weft_layout *node, const wf_variant *v,
-                              int n)
+static weft_status visit_ways(find *f, const weft_layout *node)
 {
+    const wf_space *s = &f->s->space;
     int late;
 
-    for (int i = 0, k; i < n; i += k) {
-        k = same_way(v + i, n - i);
-        WF_TRY(is_late(f, node, v + i, &late));
+    for (int i = 0; i < s->n_ways; i++) {
+        WF_TRY(is_late(f, node, s->way[i].v, &late));
         if (late)
-            count_late(f, k);
+            count_late(f, s->way[i].n);
         else
-            WF_TRY(visit_way(f, node, v + i, k));
+            WF_TRY(visit_way(f, node, s->way[i]));
     }
     return WEFT_OK;
 }
 
-static weft_status all_late(find *f, const weft_layout *node, const wf_variant *v,
-                            int n, int *late)
+static weft_status all_late(find *f, const weft_layout *node, int *late)
 {
+    const wf_space *s = &f->s->space;
+
     *late = 1;
-    for (int i = 0; i < n && *late; i += same_way(v + i, n - i))
-        WF_TRY(is_late(f, node, v + i, late));
+    for (int i = 0; i < s->n_ways && *late; i++)
+        WF_TRY(is_late(f, node, s->way[i].v, late));
     return WEFT_OK;
 }
 
 static weft_status visit_node(void *ctx, const weft_layout *node)
 {
     find *f = ctx;
-    wf_variant v[WF_MOST_VARIANTS];
-    int n = wf_space_variants(&f->s->space, node, v), late, full;
+    wf_space *s = &f->s->space;
+    int late, full;
 
-    if (n == 0) return WEFT_OK;
-    WF_TRY(all_late(f, node, v, n, &late));
+    wf_space_variants(s, node);
+    if (s->n_variants == 0) return WEFT_OK;
+    WF_TRY(all_late(f, node, &late));
     if (late) {
-        count_late(f, n);
+        count_late(f, s->n_variants);
         return WEFT_OK;
     }
-    WF_TRY(is_full(f, node, &v[n - 1], &full));
-    if (!full) return visit_ways(f, node, v, n);
-    count(f, n, 0);
+    WF_TRY(is_full(f, node, s->way[s->n_ways - 1].v, &full));
+    if (!full) return visit_ways(f, node);
+    count(f, s->n_variants, 0);
     return WEFT_OK;
 }
 

@@ -8,7 +8,7 @@
 typedef struct wf_point {
     weft_layout l;
     double bound;
-    int expanded; /* 0: its bound is one for all orders of its axes */
+    int expanded; /* 0: its bound is one for all orders of its axes   */
 } wf_point;
 
 /* One search. */
@@ -31,6 +31,8 @@ weft_status wf_search_tick(wf_search *s) WEFT_MUST_CHECK;
  * be found. *found 0: none fits, or none is as fast. */
 weft_status wf_search_degrees(wf_search *s, const wf_degrees *d, double cutoff,
                               weft_plan_row *out, int *found) WEFT_MUST_CHECK;
+/* The better of each row and of what is like it beside the space. */
+weft_status wf_refine_rows(wf_search *s, weft_plan_row *row, int n) WEFT_MUST_CHECK;
 /* Fills plain_dp, zero3 and ladder. */
 weft_status wf_plan_references(const weft_cost_model *q, const weft_plan_options *o,
                                weft_plan *out) WEFT_MUST_CHECK;

@@ -57,7 +57,7 @@ static weft_layout probe(const wf_space *s, const wf_degrees *d)
     l.dp = d->dp;
     l.ep = d->ep;
     l.pp = l.vpp = l.replicate = 1;
-    l.zero = l.sp = l.group = 0;
+    l.zero = l.sp = l.group = 0; /* a group is of the schedule */
     l.micro_batch = 1;
     if (!wf_is_fixed(s, WEFT_DIM_CP_COMM))
         snprintf(l.cp_comm, sizeof l.cp_comm, "allgather");
@@ -313,8 +313,10 @@ weft_status wf_space_nodes(wf_space *s, const wf_degrees *d, wf_visit_node *visi
     w.l.dp = d->dp;
     w.l.ep = d->ep;
     w.l.zero = w.l.sp = 0;
-    snprintf(w.l.recompute, sizeof w.l.recompute, "none");
+    if (!wf_is_fixed(s, WEFT_DIM_RECOMPUTE))
+        snprintf(w.l.recompute, sizeof w.l.recompute, "none");
     w.l.replicate = 1;
+    if (!wf_is_fixed(s, WEFT_DIM_GROUP)) w.l.group = 0;
     list_micros(&w);
     for (int i = 0; i < weft_schedule_kind_count(); i++) {
         const weft_schedule_kind *k = weft_schedule_kind_at(i);
@@ -327,40 +329,60 @@ weft_status wf_space_nodes(wf_space *s, const wf_degrees *d, wf_visit_node *visi
 
 /* ---- variants ----------------------------------------------------------------------- */
 
-static const char *const recomputes[] = {"none", "selective", "full"};
+const char *const wf_recompute_words[3] = {"none", "selective", "full"};
 static const char *const cp_comms[] = {"ring", "allgather", "ulysses"};
 
-static int add_recomputes(const wf_space *s, wf_variant at, wf_variant *v)
+static void add_recomputes(wf_space *s, wf_variant at)
 {
-    if (wf_is_fixed(s, WEFT_DIM_RECOMPUTE)) {
-        at.recompute = s->o->given.recompute;
+    int fixed = wf_is_fixed(s, WEFT_DIM_RECOMPUTE), n = fixed ? 1 : 3;
+
+    for (int i = 0; i < n; i++) {
+        at.recompute = fixed ? s->o->given.recompute : wf_recompute_words[i];
         at.rank = 3;
-        for (int i = 0; i < 3; i++)
-            if (!strcmp(at.recompute, recomputes[i])) at.rank = i;
-        v[0] = at;
-        return 1;
+        for (int k = 0; k < 3; k++)
+            if (!strcmp(at.recompute, wf_recompute_words[k])) at.rank = k;
+        s->variant[s->n_variants++] = at;
     }
-    for (int i = 0; i < 3; i++) {
-        at.recompute = recomputes[i];
-        at.rank = i;
-        v[i] = at;
-    }
-    return 3;
 }
 
-static int add_zeros(const wf_space *s, const weft_layout *node, wf_variant at,
-                     wf_variant *v)
+static void add_zeros(wf_space *s, const weft_layout *node, wf_variant at)
 {
-    int n = 0, fixed = wf_is_fixed(s, WEFT_DIM_ZERO);
+    int fixed = wf_is_fixed(s, WEFT_DIM_ZERO);
     int last = node->dp > 1 || fixed ? 3 : 0; /* one replica shards nothing */
 
-    for (int z = 0; z <= last; z++) {
+    for (int z = at.replicate > 1; z <= last; z++) {
         if (fixed && z != s->o->given.zero) continue;
         at.zero = z;
-        at.replicate = z > 0 ? s->o->given.replicate : 1;
-        n += add_recomputes(s, at, v + n);
+        add_recomputes(s, at);
     }
-    return n;
+}
+
+/* Copies of shards keep the traffic of a micro-batch among the shards: that pays where these
+ * may lie next to each other inside the last tier's domains, and the copies apart. */
+static int may_copy(const wf_space *s, const weft_layout *node, int64_t copies)
+{
+    const weft_machine *m = &s->q->machine;
+    int last = weft_machine_tier(m, 1, weft_layout_world(node));
+    int64_t shards = (int64_t)node->dp * node->cp / copies;
+
+    return last > 0 && shards > 1 && shards <= m->tier[last - 1].ranks;
+}
+
+static void add_copies(wf_space *s, const weft_layout *node, wf_variant at)
+{
+    int fixed = wf_is_fixed(s, WEFT_DIM_REPLICATE), n = 0;
+
+    for (int32_t r = 1; r <= node->dp && n < WF_MOST_COPIES; r++) {
+        weft_layout l = *node;
+        if (fixed ? r != s->o->given.replicate
+                  : node->dp % r || (r > 1 && !may_copy(s, node, r)))
+            continue;
+        l.replicate = at.replicate = r;
+        l.zero = r > 1;
+        if (!is_legal(s, &l)) continue;
+        add_zeros(s, node, at);
+        n++;
+    }
 }
 
 /* The words are short and known to fit; a search does this a million times. */
@@ -369,40 +391,38 @@ static void put_word(char *to, const char *word)
     memcpy(to, word, strlen(word) + 1);
 }
 
-/* Sequence parallelism and the algorithm of cp meet rules that look at degrees alone: what
- * they say of one node goes for all nodes of the degrees. */
-static void ask_rules(wf_space *s, const weft_layout *node)
+static void add_way(wf_space *s, const weft_layout *node, int sp, const char *cp_comm)
 {
-    wf_degrees d = {node->tp, node->cp, node->pp, node->dp, node->ep};
+    int from = s->n_variants;
+    weft_layout l = *node;
 
-    if (!memcmp(&d, &s->asked, sizeof d)) return;
-    for (int sp = 0; sp < 2; sp++)
-        for (int c = 0; c < 3; c++) {
-            weft_layout l = *node;
-            l.sp = sp;
-            put_word(l.cp_comm, cp_comms[c]);
-            s->legal[sp][c] = (unsigned char)wf_rules_hold(&l, &s->q->arch, -1);
-        }
-    s->asked = d;
+    l.sp = sp;
+    put_word(l.cp_comm, cp_comm);
+    if (!wf_rules_hold(&l, &s->q->arch, -1)) return;
+    add_copies(s, node, (wf_variant){.sp = sp, .cp_comm = cp_comm});
+    if (s->n_variants == from) return;
+    s->way[s->n_ways++] = (wf_way){&s->variant[from], s->n_variants - from};
 }
 
-int wf_space_variants(wf_space *s, const weft_layout *node,
-                      wf_variant v[WF_MOST_VARIANTS])
+/* Rules about what varies look at degrees alone: what they say of one node goes for all nodes
+ * of the degrees. */
+void wf_space_variants(wf_space *s, const weft_layout *node)
 {
-    int n = 0, sp_fixed = wf_is_fixed(s, WEFT_DIM_SP);
+    wf_degrees d = {node->tp, node->cp, node->pp, node->dp, node->ep};
+    int sp_fixed = wf_is_fixed(s, WEFT_DIM_SP);
     int cp_fixed = wf_is_fixed(s, WEFT_DIM_CP_COMM);
 
-    ask_rules(s, node);
+    if (!memcmp(&d, &s->asked, sizeof d)) return;
+    s->asked = d;
+    s->n_variants = s->n_ways = 0;
     for (int sp = 0; sp < 2; sp++)
         for (int c = 0; c < 3; c++) {
-            wf_variant at = {.sp = sp, .cp_comm = cp_comms[c]};
             if (sp_fixed ? s->o->given.sp != sp : sp && node->tp == 1) continue;
             if (cp_fixed ? strcmp(s->o->given.cp_comm, cp_comms[c])
                          : node->cp == 1 && c > 0)
                 continue;
-            if (s->legal[sp][c]) n += add_zeros(s, node, at, v + n);
+            add_way(s, node, sp, cp_comms[c]);
         }
-    return n;
 }
 
 void wf_variant_apply(const wf_variant *v, weft_layout *l)
@@ -463,6 +483,8 @@ static void say_broken(const wf_space *s, char *why, size_t size)
     for (int i = 0; i < WF_RULE_MEMORY; i++)
         if (s->rejected[i] && (rule < 0 || s->rejected[i] > s->rejected[rule]))
             rule = i;
+    int copies = wf_rule_index("replicate"); /* that was asked for, and for all */
+    if (wf_is_fixed(s, WEFT_DIM_REPLICATE) && s->rejected[copies]) rule = copies;
     if (!wf_space_shares_ranks(s) && weft_layout_resolve(&l, ranks, NULL) != WEFT_OK) {
         int degrees = (l.tp > 1) + (l.cp > 1) + (l.pp > 1) + (l.dp > 1);
         snprintf(why, size, "%s", weft_status_message());

@@ -8,13 +8,32 @@ typedef struct wf_degrees {
     int32_t tp, cp, pp, dp, ep;
 } wf_degrees;
 
+/* By wf_variant.rank. */
+extern const char *const wf_recompute_words[3];
+
+/* What varies in a node, apart from the order. */
+typedef struct wf_variant {
+    int32_t zero, replicate, sp;
+    const char *recompute, *cp_comm;
+    int rank; /* of recompute: 0 none, 1 selective, 2 full; 3 a list */
+} wf_variant;
+
 enum {
     WF_MOST_ORDERS = 24,
     WF_MOST_MICROS = 256,
+    WF_MOST_COPIES = 96, /* values of replicate: more than a million ranks have */
+    WF_MOST_WAYS = 6,    /* of sp and cp_comm */
+    WF_MOST_VARIANTS = WF_MOST_WAYS * (3 + 9 * WF_MOST_COPIES),
     WF_RULE_MEMORY = 40,
     WF_RULE_TOOL,
     WF_RULE_RANKS
 };
+
+/* Variants of one sp and cp_comm: by replicate, by zero, by recompute, each ascending. */
+typedef struct wf_way {
+    const wf_variant *v;
+    int n;
+} wf_way;
 
 /* The space of a search: what may vary, and what was given up for which rule. */
 typedef struct wf_space {
@@ -24,9 +43,11 @@ typedef struct wf_space {
 
     weft_layout broke[WEFT_PLAN_MAX_RULES]; /* the first of each */
 
-    /* which [sp][cp_comm] the rules allow with the degrees asked for last */
+    /* variants of nodes of the degrees asked for last */
     wf_degrees asked;
-    unsigned char legal[2][3];
+    int n_variants, n_ways;
+    wf_way way[WF_MOST_WAYS];
+    wf_variant variant[WF_MOST_VARIANTS];
 } wf_space;
 
 int wf_is_fixed(const wf_space *s, weft_dim dim);
@@ -42,21 +63,14 @@ int wf_space_shares_ranks(const wf_space *s);
 int wf_space_orders(const wf_space *s, const wf_degrees *d, char order[][24]);
 
 /* Everything of a layout but ZeRO, sequence parallelism, recompute, the algorithm of cp and
- * the order, which stand at 0, off, none, a legal one and the first order. It is legal. */
+ * the order, which stand at 0, off, none (or what is given), a legal one and the first order.
+ * It is legal. */
 typedef weft_status wf_visit_node(void *ctx, const weft_layout *l);
 weft_status wf_space_nodes(wf_space *s, const wf_degrees *d, wf_visit_node *visit,
                            void *ctx) WEFT_MUST_CHECK;
 
-/* What varies in a node, apart from the order. */
-typedef struct wf_variant {
-    int32_t zero, replicate, sp;
-    const char *recompute, *cp_comm;
-    int rank; /* of recompute: 0 none, 1 selective, 2 full; 3 a list */
-} wf_variant;
-enum { WF_MOST_VARIANTS = 96 };
-/* Legal ones, by sp and cp_comm; within those zero ascending, then recompute. */
-int wf_space_variants(wf_space *s, const weft_layout *node,
-                      wf_variant v[WF_MOST_VARIANTS]);
+/* Fills n_variants, variant, n_ways and way with the legal ones of the node's degrees. */
+void wf_space_variants(wf_space *s, const weft_layout *node);
 void wf_variant_apply(const wf_variant *v, weft_layout *l);
 
 /* Index of the first rule of the table that a layout breaks; -1: none. */

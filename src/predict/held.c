@@ -70,17 +70,18 @@ weft_status wf_predict_fits(const weft_cost_model *q, const weft_layout *l,
                             wf_prices *prices, const weft_schedule *s, weft_memory *out)
 {
     double room = q->machine.memory_bytes;
-    wf_line x;
+    wf_line own, *x;
 
-    WF_TRY(wf_line_make(q, l, prices, NULL, &x));
+    /* strides mean nothing to memory */
+    WF_TRY(wf_line_get(q, l, prices, wf_all_near, &own, &x));
     out->total = -1;
     for (int r = 0; r < s->p && out->total <= room; r++) {
         wf_rank rank;
         weft_memory m;
         int closed;
-        wf_line_rank(&x, r, &rank);
-        wf_line_memory(&x, r, &rank, &m, &closed);
-        if (!closed || m.total > room) hold(&x, s, r, &rank, &m);
+        wf_line_rank(x, r, &rank);
+        wf_line_memory(x, r, &rank, &m, &closed);
+        if (!closed || m.total > room) hold(x, s, r, &rank, &m);
         if (m.total > out->total) *out = m;
     }
     return WEFT_OK;

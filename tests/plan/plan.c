@@ -21,6 +21,9 @@
 #define SMALL                                                                          \
     "family=llama,layers=8,hidden=1024,heads=8,kv_heads=4,ffn=2816,vocab=32000,"       \
     "positions=4096"
+/* Nothing divides it but its batch. */
+#define ONE_LAYER                                                                      \
+    "family=llama,layers=1,hidden=2048,heads=1,ffn=16384,vocab=32000,positions=4096"
 #define MOE SMALL ",experts=4,experts_per_token=2"
 
 static weft_cost_model model_of(const char *arch, const char *machine)
@@ -58,20 +61,31 @@ static weft_plan plan_of(const weft_cost_model *q, const weft_plan_options *o)
 typedef struct space {
     const char *arch, *machine;
     int64_t batch, seq;
+    double far; /* the network is so many times slower; 0: as it is */
+    int zero3;  /* nothing else is asked for                        */
 } space;
 
-/* Machines where nothing, something and almost everything is too large. */
+/* Machines where nothing, something and almost everything is too large; and where it pays to
+ * keep copies of shards. */
 static const space spaces[] = {
     {SMALL, "h100:1x4", 8, 1024},
     {SMALL, "h100:2x2", 8, 1024},
     {SMALL, "h100:1x4,memory=9GiB,reserve=0.5GiB", 8, 2048},
     {SMALL, "h100:2x2,memory=5GiB,reserve=0.5GiB", 16, 2048},
     {SMALL, "h100:1x4,memory=3500MiB,reserve=0.5GiB", 8, 1024},
-    {MOE, "h100:2x2,memory=14GiB,reserve=0.5GiB", 8, 1024},
-    {SMALL, "h100:4x2,memory=6GiB,reserve=0.5GiB", 16, 1024},
+    {MOE, "h100:2x2,memory=14GiB,reserve=0.5GiB", 8, 1024, 40},
+    {SMALL, "h100:4x2,memory=4GiB,reserve=0.5GiB", 16, 1024, 40},
     {"gpt2", "a100-80:1x4,memory=3GiB,reserve=0.5GiB", 8, 1024},
+    {ONE_LAYER, "h100:4x2,memory=9GiB,reserve=0.5GiB", 64, 1023, 40, 1},
 };
 enum { N_SPACES = sizeof spaces / sizeof *spaces };
+
+static weft_cost_model model_of_space(const space *s)
+{
+    weft_cost_model q = model_of(s->arch, s->machine);
+    if (s->far > 0) q.machine.tier[q.machine.n_tiers - 1].bytes_per_s /= s->far;
+    return q;
+}
 
 static void assert_same_rows(const weft_plan *a, const weft_plan *b)
 {
@@ -112,10 +126,15 @@ static int64_t too_large(const weft_plan *p)
 
 static void the_pruned_search_finds_what_the_unpruned_one_finds(void **state)
 {
+    int copies = 0;
     for (int i = 0; i < N_SPACES; i++) {
         const space *s = &spaces[i];
-        weft_cost_model q = model_of(s->arch, s->machine);
+        weft_cost_model q = model_of_space(s);
         weft_plan_options o = options_of(s->batch, s->seq);
+        if (s->zero3) {
+            o.given.zero = 3;
+            o.fixed = 1u << WEFT_DIM_ZERO;
+        }
         o.top = 4;
         weft_plan quick = plan_of(&q, &o);
         o.every = 1;
@@ -124,6 +143,8 @@ static void the_pruned_search_finds_what_the_unpruned_one_finds(void **state)
                       (long long)quick.counts.simulated,
                       (long long)all.counts.simulated, quick.n_rows);
         assert_same_rows(&quick, &all);
+        for (int r = 0; r < all.n_rows; r++)
+            copies += all.row[r].layout.replicate > 1;
         assert_int_equal(quick.counts.enumerated, all.counts.enumerated);
         assert_true(quick.counts.simulated <= all.counts.simulated);
         assert_true(too_large(&quick) <= too_large(&all)); /* none that would fit */
@@ -131,6 +152,7 @@ static void the_pruned_search_finds_what_the_unpruned_one_finds(void **state)
         weft_plan_clear(&quick);
         weft_plan_clear(&all);
     }
+    assert_true(copies > 0);
 }
 
 /* With a table for all degrees and a wide tie hardly anything is cut by time: what is called
@@ -138,7 +160,7 @@ static void the_pruned_search_finds_what_the_unpruned_one_finds(void **state)
 static void only_what_does_not_fit_is_called_too_large(void **state)
 {
     for (int i = 0; i < N_SPACES; i++) {
-        weft_cost_model q = model_of(spaces[i].arch, spaces[i].machine);
+        weft_cost_model q = model_of_space(&spaces[i]);
         weft_plan_options o = options_of(spaces[i].batch, spaces[i].seq);
         o.top = 1000;
         o.tie = 0.99;
@@ -182,7 +204,7 @@ static void memory_of_unequal_chunks_is_that_of_the_schedule(void **state)
 static void counts_add_up(void **state)
 {
     for (int i = 0; i < N_SPACES; i++) {
-        weft_cost_model q = model_of(spaces[i].arch, spaces[i].machine);
+        weft_cost_model q = model_of_space(&spaces[i]);
         weft_plan_options o = options_of(spaces[i].batch, spaces[i].seq);
         weft_plan p = plan_of(&q, &o);
         assert_int_equal(p.counts.enumerated,
@@ -217,15 +239,15 @@ static weft_status check_node(void *ctx, const weft_layout *node)
 {
     visit *x = ctx;
     char order[WF_MOST_ORDERS][24];
-    wf_variant v[WF_MOST_VARIANTS];
     wf_degrees d = {node->tp, node->cp, node->pp, node->dp, node->ep};
-    int n = wf_space_variants(x->s, node, v), orders = wf_space_orders(x->s, &d, order);
+    int orders = wf_space_orders(x->s, &d, order);
 
-    for (int i = 0; i < n; i++) {
+    wf_space_variants(x->s, node);
+    for (int i = 0; i < x->s->n_variants; i++) {
         weft_layout l = *node;
         weft_cost near, c;
         double least;
-        wf_variant_apply(&v[i], &l);
+        wf_variant_apply(&x->s->variant[i], &l);
         assert_int_equal(weft_layout_plan_check(&l, &x->q->arch), WEFT_OK);
         assert_int_equal(wf_value(x->pool, x->q, &l, wf_all_near, &near), WEFT_OK);
         assert_int_equal(
@@ -259,8 +281,8 @@ static weft_status check_node(void *ctx, const weft_layout *node)
 
 static void bounds_are_never_above_the_simulation(void **state)
 {
-    for (int i = 0; i < N_SPACES; i += 2) {
-        weft_cost_model q = model_of(spaces[i].arch, spaces[i].machine);
+    for (int i = 0; i < N_SPACES - 1; i += 2) { /* the last is small */
+        weft_cost_model q = model_of_space(&spaces[i]);
         weft_plan_options o = options_of(spaces[i].batch, spaces[i].seq);
         wf_space s = {.q = &q, .o = &o};
         wf_pool *pool = calloc(1, sizeof *pool);
@@ -289,12 +311,14 @@ static void more_zero_and_more_recompute_are_never_faster(void **state)
     weft_cost c[4][3];
 
     for (int pp = 1; pp <= 4; pp *= 2)
-        for (int tp = 1; tp <= 2; tp++) {
+        for (int i = 0; i < 2 * 3; i++) {
             weft_layout l = options_of(32, 1024).given;
-            l.tp = tp;
+            l.tp = 1 + i % 2;
             l.pp = pp;
-            l.dp = 8 / tp / pp;
-            for (int z = 0; z < 4; z++)
+            l.dp = 8 / l.tp / pp;
+            l.replicate = 1 << i / 2; /* copies */
+            if (l.dp % l.replicate) continue;
+            for (int z = l.replicate > 1; z < 4; z++)
                 for (int r = 0; r < 3; r++) {
                     l.zero = z;
                     snprintf(l.recompute, sizeof l.recompute, "%s", recompute[r]);
@@ -309,6 +333,40 @@ static void more_zero_and_more_recompute_are_never_faster(void **state)
                                     c[z][r - 1].memory.total);
                 }
         }
+    wf_pool_clear(pool);
+    free(pool);
+}
+
+/* More copies of shards: never less memory. What does not fit with few does not with more. */
+static void more_copies_never_hold_less(void **state)
+{
+    static const char *const recompute[] = {"none", "selective", "full"};
+    weft_cost_model q = model_of(MOE, "h100:4x4");
+    wf_pool *pool = calloc(1, sizeof *pool);
+    int compared = 0;
+
+    for (int i = 0; i < 3 * 3 * 2 * 2 * 2; i++) {
+        weft_layout l = options_of(64, 1024).given;
+        double last = 0, passes = 0;
+        l.tp = 1;
+        l.zero = 1 + i % 3;
+        snprintf(l.recompute, sizeof l.recompute, "%s", recompute[i / 3 % 3]);
+        l.pp = 1 + i / 9 % 2;
+        l.cp = 1 + i / 18 % 2;
+        l.dp = 16 / l.pp / l.cp;
+        l.ep = 1 + 3 * (i / 36 % 2);
+        for (l.replicate = 1; l.replicate <= l.dp; l.replicate *= 2) {
+            weft_cost c;
+            assert_int_equal(wf_value(pool, &q, &l, NULL, &c), WEFT_OK);
+            assert_true(c.memory.total >= last);
+            if (passes > 0) assert_true(fabs(c.passes_s / passes - 1) < 1e-12);
+            assert_true(c.passes_s <= c.bound_s * (1 + 1e-12));
+            last = c.memory.total;
+            passes = c.passes_s;
+            compared++;
+        }
+    }
+    assert_true(compared > 200);
     wf_pool_clear(pool);
     free(pool);
 }
@@ -430,15 +488,17 @@ static weft_status count_node(void *ctx, const weft_layout *node)
 {
     tally *x = ctx;
     char order[WF_MOST_ORDERS][24];
-    wf_variant v[WF_MOST_VARIANTS];
     wf_degrees d = {node->tp, node->cp, node->pp, node->dp, node->ep};
-    x->n += wf_space_variants(x->s, node, v) * wf_space_orders(x->s, &d, order);
+    wf_space_variants(x->s, node);
+    x->n += (int64_t)x->s->n_variants * wf_space_orders(x->s, &d, order);
     return WEFT_OK;
 }
 
-/* Every combination of the values, checked one by one by the rules alone. */
+/* Every combination of the values, checked one by one by the rules alone. Copies of shards
+ * are of interest where the shards fit in a node, and there are others. */
 static int64_t by_hand(const weft_cost_model *q, const weft_layout *base, int world)
 {
+    int node = q->machine.ranks_per_node;
     static const char *const kind[] = {
         "1f1b",    "eager-1f1b", "gpipe",    "interleaved",    "looped-bfs",
         "zb-h1",   "zb-h2",      "zb-v",     "interleaved-zb", "v-half",
@@ -453,7 +513,7 @@ static int64_t by_hand(const weft_cost_model *q, const weft_layout *base, int wo
                 for (int v = 1; v <= 8; v++)
                     for (int k = 0; k < 17; k++)
                         for (int64_t b = 1; b <= base->global_batch; b++)
-                            for (int i = 0; i < 2 * 3 * 4 * 3; i++) {
+                            for (int i = 0; i < 2 * 3 * 4 * 3 * world; i++) {
                                 weft_layout l = *base;
                                 if (world % (tp * c * pp)) continue;
                                 l.tp = tp;
@@ -465,26 +525,26 @@ static int64_t by_hand(const weft_cost_model *q, const weft_layout *base, int wo
                                 l.sp = i % 2;
                                 l.zero = i / 2 % 4;
                                 snprintf(l.recompute, 16, "%s", word[i / 8 % 3]);
-                                snprintf(l.cp_comm, 12, "%s", cp[i / 24]);
+                                snprintf(l.cp_comm, 12, "%s", cp[i / 24 % 3]);
+                                l.replicate = 1 + i / 72;
                                 snprintf(l.schedule, 16, "%s", kind[k]);
                                 /* the space has one of each that mean the same */
                                 if (pp == 1 && (k || v > 1)) continue;
                                 if (l.dp == 1 && l.zero) continue;
                                 if (tp == 1 && l.sp) continue;
-                                if (c == 1 && i / 24) continue;
+                                if (c == 1 && i / 24 % 3) continue;
+                                int shards = c * l.dp / l.replicate;
+                                if (l.replicate > 1 &&
+                                    (world <= node || shards < 2 || shards > node))
+                                    continue;
                                 n += wf_rules_hold(&l, &q->arch, -1);
                             }
     return n;
 }
 
-static void every_legal_layout_is_in_the_space_once(void **state)
+static int64_t in_space(const weft_cost_model *q, const weft_plan_options *o)
 {
-    weft_cost_model q = model_of("family=llama,layers=4,hidden=512,heads=4,kv_heads=2,"
-                                 "ffn=1408,vocab=1000",
-                                 "h100:1x4");
-    weft_plan_options o = options_of(4, 512);
-    o.fixed = 1u << WEFT_DIM_STAGE_LAYERS | 1u << WEFT_DIM_ORDER;
-    wf_space s = {.q = &q, .o = &o};
+    wf_space s = {.q = q, .o = o};
     tally x = {&s, 0};
     wf_degrees *d;
     int64_t n;
@@ -492,8 +552,70 @@ static void every_legal_layout_is_in_the_space_once(void **state)
     for (int64_t k = 0; k < n; k++)
         assert_int_equal(wf_space_nodes(&s, &d[k], count_node, &x), WEFT_OK);
     free(d);
-    assert_int_equal(x.n, by_hand(&q, &o.given, 4));
-    assert_true(x.n > 200);
+    return x.n;
+}
+
+static void every_legal_layout_is_in_the_space_once(void **state)
+{
+    static const char *const machine[] = {"h100:1x4", "h100:2x2"};
+    int64_t last = 200;
+    for (int i = 0; i < 2; i++) { /* on two nodes there are copies of shards too */
+        weft_cost_model q =
+            model_of("family=llama,layers=4,hidden=512,heads=4,kv_heads=2,"
+                     "ffn=1408,vocab=1000",
+                     machine[i]);
+        weft_plan_options o = options_of(4, 512);
+        o.fixed = 1u << WEFT_DIM_STAGE_LAYERS | 1u << WEFT_DIM_ORDER;
+        int64_t n = in_space(&q, &o);
+        assert_int_equal(n, by_hand(&q, &o.given, 4));
+        assert_true(n > last);
+        last = n;
+    }
+}
+
+/* What is given is all that is looked at; copies that do not divide are refused by rule. */
+static void given_copies_are_the_only_ones(void **state)
+{
+    weft_cost_model q = model_of(SMALL, "h100:2x4");
+    weft_plan_options o = options_of(16, 1024);
+    o.fixed = 1u << WEFT_DIM_REPLICATE;
+    o.given.replicate = 4;
+    o.top = 100;
+    weft_plan p = plan_of(&q, &o);
+    assert_true(p.n_rows > 0);
+    for (int i = 0; i < p.n_rows; i++) {
+        assert_int_equal(p.row[i].layout.replicate, 4);
+        assert_true(p.row[i].layout.zero > 0);
+    }
+    weft_plan_clear(&p);
+    o.given.replicate = 3;
+    p = plan_of(&q, &o);
+    assert_int_equal(p.n_rows, 0);
+    assert_non_null(strstr(p.why_none, "--replicate 3 does not divide"));
+    weft_plan_clear(&p);
+}
+
+/* Slow links between nodes, and many micro-batches that gather: copies win. */
+static void copies_of_shards_win_where_nodes_are_far(void **state)
+{
+    weft_cost_model q = model_of(SMALL, "h100:4x4,memory=5GiB,reserve=0.5GiB");
+    weft_plan_options o = options_of(256, 2048);
+    q.machine.tier[1].bytes_per_s /= 50;
+    o.given.zero = 3;
+    o.given.tp = o.given.cp = o.given.pp = 1;
+    o.given.dp = 16;
+    o.given.micro_batch = 1;
+    o.fixed = 1u << WEFT_DIM_ZERO | 1u << WEFT_DIM_TP | 1u << WEFT_DIM_CP |
+              1u << WEFT_DIM_PP | 1u << WEFT_DIM_DP | 1u << WEFT_DIM_MICRO_BATCH;
+    weft_plan free_copies = plan_of(&q, &o);
+    o.fixed |= 1u << WEFT_DIM_REPLICATE;
+    weft_plan none = plan_of(&q, &o);
+    assert_true(free_copies.n_rows && none.n_rows);
+    assert_int_equal(free_copies.row[0].layout.replicate, 4);
+    assert_true(free_copies.row[0].cost.step_time_s <
+                0.8 * none.row[0].cost.step_time_s);
+    weft_plan_clear(&free_copies);
+    weft_plan_clear(&none);
 }
 
 /* ---- properties of plans ---------------------------------------------------------------- */
@@ -615,10 +737,13 @@ int main(void)
         cmocka_unit_test(counts_add_up),
         cmocka_unit_test(bounds_are_never_above_the_simulation),
         cmocka_unit_test(more_zero_and_more_recompute_are_never_faster),
+        cmocka_unit_test(more_copies_never_hold_less),
         cmocka_unit_test(counts_of_kinds_without_a_closed_form_settle),
         cmocka_unit_test(shared_prices_change_nothing),
         cmocka_unit_test(searched_kinds_are_priced_where_they_are_placed),
         cmocka_unit_test(every_legal_layout_is_in_the_space_once),
+        cmocka_unit_test(given_copies_are_the_only_ones),
+        cmocka_unit_test(copies_of_shards_win_where_nodes_are_far),
         cmocka_unit_test(more_memory_never_loses_a_layout),
         cmocka_unit_test(the_front_has_no_layout_that_another_beats),
         cmocka_unit_test(a_search_can_be_stopped),
