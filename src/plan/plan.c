@@ -161,6 +161,8 @@ static weft_status fill_table(wf_search *s, const promise *p, int64_t n, weft_pl
     }
     wf_rank_rows(out->row, out->n_rows, s->o->tie);
     if (out->n_rows > s->o->top) out->n_rows = s->o->top;
+    WF_TRY(wf_refine_rows(s, out->row, out->n_rows));
+    wf_rank_rows(out->row, out->n_rows, s->o->tie);
     return WEFT_OK;
 }
 

@@ -31,6 +31,7 @@ static void json_counts(const weft_plan *p, wf_json *j)
     wf_json_put_i64(j, "simulated", p->counts.simulated);
     wf_json_put_i64(j, "feasible", p->counts.feasible);
     wf_json_put_i64(j, "evaluated", p->counts.evaluated);
+    wf_json_put_i64(j, "refined", p->counts.refined);
     wf_json_put_f64(j, "seconds", p->seconds);
 }
 
@@ -128,11 +129,11 @@ void weft_plan_write_text(const weft_cost_model *q, const weft_plan *p,
     weft_print(
         out,
         "\n%lld layouts: %lld simulated, %lld no faster by their bound, %lld too "
-        "large; %lld prices in %.2f s\n",
+        "large; %lld beside them simulated; %lld prices in %.2f s\n",
         (long long)p->counts.enumerated, (long long)p->counts.simulated,
         (long long)p->counts.bounded,
         (long long)(p->counts.enumerated - p->counts.simulated - p->counts.bounded),
-        (long long)p->counts.evaluated, p->seconds);
+        (long long)p->counts.refined, (long long)p->counts.evaluated, p->seconds);
     for (int i = 0; i < p->n_rejected; i++)
         weft_print(out, "%s%s %lld", i ? ", " : "rejected: ", p->rejected[i].rule,
                    (long long)p->rejected[i].count);
