@@ -27,18 +27,13 @@ static double now_s(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* What is emitted may not be what the search without a tool finds best. */
-static void put_winner(const planning *x, const weft_plan_row *winner,
+/* What is emitted is not what the search without a tool finds best. */
+static void put_winner(const planning *x, const weft_plan_row *winner, const char *why,
                        const weft_plan_row *best)
 {
-    char why[512];
     weft_text a = {NULL, 0, 0}, b = {NULL, 0, 0};
-
-    if (weft_emit_check((weft_tool)x->o.tool, &winner->layout, &x->job.q.arch) ==
-        WEFT_OK)
-        return;
-    snprintf(why, sizeof why, "%s", weft_status_message());
     weft_writer u = weft_text_writer(&a), v = weft_text_writer(&b);
+
     wf_put_layout_words(&winner->layout, &u);
     wf_put_layout_words(&best->layout, &v);
     wf_cmd_note("plan",
@@ -51,33 +46,40 @@ static void put_winner(const planning *x, const weft_plan_row *winner,
     weft_text_clear(&b);
 }
 
+/* The winner is nothing for the tool: search among what is. */
+static weft_status emit_other(planning *x, weft_tool tool, const weft_plan_row *winner,
+                              const char *why, weft_writer *out)
+{
+    weft_plan_options o = x->o;
+    weft_plan p;
+
+    o.tool = (int32_t)tool;
+    WF_TRY(weft_plan_make(&x->job.q, &o, &p));
+    weft_status st;
+    if (p.n_rows) {
+        put_winner(x, winner, why, &p.row[0]);
+        st = wf_plan_job_emit(&x->job, tool, &p.row[0].layout, out);
+    } else {
+        st =
+            WF_FAIL(WEFT_E_INFEASIBLE, "no layout that %s can run fits; the winner: %s",
+                    x->job.emit, why);
+    }
+    weft_plan_clear(&p);
+    return st;
+}
+
 static weft_status emit_best(planning *x, const weft_plan *p, weft_writer *out)
 {
-    weft_plan_options any = x->o;
-    weft_plan all;
+    weft_tool tool;
+    char why[512];
 
-    any.tool = -1;
-    any.top = 1;
-    any.front = 0;
-    WF_TRY(weft_plan_make(&x->job.q, &any, &all));
-    if (!p->n_rows && !all.n_rows) {
-        weft_status st = WF_FAIL(WEFT_E_INFEASIBLE, "no layout fits: %s", all.why_none);
-        weft_plan_clear(&all);
-        return st;
-    }
-    weft_status st = WEFT_OK;
-    if (!p->n_rows) {
-        char why[512];
-        st = weft_emit_check((weft_tool)x->o.tool, &all.row[0].layout, &x->job.q.arch);
-        snprintf(why, sizeof why, "%s", st != WEFT_OK ? weft_status_message() : "");
-        st = WF_FAIL(WEFT_E_INFEASIBLE, "no layout that %s can run fits%s%s",
-                     x->job.emit, *why ? "; the winner: " : "", why);
-    } else {
-        put_winner(x, &all.row[0], &p->row[0]);
-        st = wf_plan_job_emit(&x->job, (weft_tool)x->o.tool, &p->row[0].layout, out);
-    }
-    weft_plan_clear(&all);
-    return st;
+    WF_TRY(weft_tool_find(x->job.emit, &tool));
+    if (!p->n_rows)
+        return WF_FAIL(WEFT_E_INFEASIBLE, "no layout fits: %s", p->why_none);
+    if (weft_emit_check(tool, &p->row[0].layout, &x->job.q.arch) == WEFT_OK)
+        return wf_plan_job_emit(&x->job, tool, &p->row[0].layout, out);
+    snprintf(why, sizeof why, "%s", weft_status_message());
+    return emit_other(x, tool, &p->row[0], why, out);
 }
 
 static weft_status put_why_not(planning *x, const weft_plan *p, weft_writer *out)
@@ -106,10 +108,6 @@ static weft_status check(const planning *x)
     if (x->why_not) WF_TRY(wf_plan_job_dims(x->why_not, &any, &fixed));
     if (x->job.from)
         return WF_FAIL(WEFT_E_INVALID, "--from reads one layout: weft report takes it");
-    if (any.group != 0 || any.replicate != 1)
-        return WF_FAIL(
-            WEFT_E_INVALID,
-            "--group and --replicate are not searched; weft report takes them");
     if (x->job.emit && (x->explain || x->why_not || x->pareto))
         return WF_FAIL(WEFT_E_INVALID,
                        "--emit writes what %s reads alone: no --%s with it",
@@ -127,17 +125,13 @@ static weft_status plan(planning *x, const wf_args *args, int *found)
 {
     weft_writer out = wf_stdout_writer();
     weft_plan p;
-    weft_tool tool;
 
     WF_TRY(check(x));
     WF_TRY(wf_plan_job_prepare(&x->job, args));
     x->o.given = x->job.layout;
     x->o.fixed = wf_plan_job_fixed(args);
     x->o.front = x->pareto;
-    if (x->job.emit) {
-        WF_TRY(weft_tool_find(x->job.emit, &tool));
-        x->o.tool = (int32_t)tool;
-    }
+    if (x->job.emit) x->o.top = 1;
     double start = now_s();
     WF_TRY(weft_plan_make(&x->job.q, &x->o, &p));
     p.seconds = now_s() - start;
@@ -175,9 +169,10 @@ int wf_cmd_plan(int argc, char **argv)
         .about =
             "Looks at every layout of a model on a machine and simulates those that "
             "may be "
-            "the best: tp, cp,\npp, dp, ep, chunks, micro-batch, schedule, ZeRO, SP, "
-            "recompute, split of the layers, order of\nthe ranks; what is given stays. "
-            "Exit status 1: none fits.",
+            "the best: tp, cp,\npp, dp, ep, chunks, micro-batch, schedule, ZeRO and "
+            "its copies, "
+            "SP, recompute, split of the\nlayers, order of the ranks; what is given "
+            "stays. Exit status 1: none fits.",
         .examples =
             "  weft plan llama3-70b -M h100:8x8 --global-batch 256 --seq 4096 "
             "--explain\n"
@@ -187,7 +182,7 @@ int wf_cmd_plan(int argc, char **argv)
             "      --why-not tp=8,pp=8\n"
             "  weft plan llama3-70b -M h100:8x8 --global-batch 256 --seq 4096 --emit "
             "megatron\n",
-        .hidden = "from group replicate exact-memory receive-buffers scratch-bytes",
+        .hidden = "from exact-memory receive-buffers scratch-bytes",
         .layout = 1,
         .group = {
             {"Plan", .row = rows},

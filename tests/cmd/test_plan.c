@@ -279,12 +279,39 @@ static void pins_that_cannot_be_name_their_rule(void **state)
     done(&r);
 }
 
+/* Copies and groups that are given are all that is looked at. */
+static void copies_and_groups_may_be_given(void **state)
+{
+    json_t *j = weft_json("plan llama3-8b -M h100:2x8 --global-batch 64 --seq 4096 "
+                          "--replicate 4 --top 3 --json");
+    const json_t *rows = json_object_get(j, "layouts");
+    assert_int_equal(json_array_size(rows), 3);
+    for (size_t i = 0; i < 3; i++) {
+        const json_t *l = json_object_get(json_array_get(rows, i), "layout");
+        assert_int_equal(number(l, "replicate"), 4);
+        assert_true(number(l, "zero") > 0);
+    }
+    json_decref(j);
+    j = weft_json("plan " SMALL "--pp 2 --group 4 --top 1 --json");
+    rows = json_object_get(j, "layouts");
+    const json_t *l = json_object_get(json_array_get(rows, 0), "layout");
+    assert_int_equal(number(l, "group"), 4);
+    assert_int_equal(
+        strncmp(json_string_value(json_object_get(l, "schedule")), "interleaved", 11),
+        0);
+    json_decref(j);
+    result r = weft("plan llama3-8b -M h100:2x8 --global-batch 64 --seq 4096 "
+                    "--replicate 3 --top 1");
+    assert_int_equal(r.rc, 1);
+    assert_non_null(strstr(r.out, "--replicate 3 does not divide"));
+    done(&r);
+}
+
 static void flags_of_no_use_are_not_in_the_help(void **state)
 {
-    static const char *const flag[] = {"  --from", "  --group", "  --replicate",
-                                       "  --exact-memory"};
+    static const char *const flag[] = {"  --from", "  --exact-memory"};
     result p = weft("plan --help"), q = weft("report --help");
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 2; i++) {
         assert_null(strstr(p.out, flag[i]));
         assert_non_null(strstr(q.out, flag[i]));
     }
@@ -293,7 +320,6 @@ static void flags_of_no_use_are_not_in_the_help(void **state)
     p = weft("plan " SMALL "--group 0 --replicate 1 --no-exact-memory --top 1");
     assert_int_equal(p.rc, 0);
     done(&p);
-    refuses(2, "not searched", "plan " SMALL "--replicate 2");
     refuses(2, "weft report takes it", "plan " SMALL "--exact-memory");
 }
 
@@ -335,6 +361,7 @@ int main(void)
         cmocka_unit_test(bad_lines_name_what_was_typed),
         cmocka_unit_test(what_a_tool_cannot_run_is_said),
         cmocka_unit_test(pins_that_cannot_be_name_their_rule),
+        cmocka_unit_test(copies_and_groups_may_be_given),
         cmocka_unit_test(flags_of_no_use_are_not_in_the_help),
         cmocka_unit_test(what_is_asked_against_the_winner_says_its_time),
         cmocka_unit_test(a_table_not_by_time_says_so),
