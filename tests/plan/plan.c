@@ -61,21 +61,21 @@ static weft_plan plan_of(const weft_cost_model *q, const weft_plan_options *o)
 typedef struct space {
     const char *arch, *machine;
     int64_t batch, seq;
-    double far; /* the network is so many times slower; 0: as it is */
+    double far; /* the network is so many times slower */
     int zero3;  /* nothing else is asked for                        */
 } space;
 
 /* Machines where nothing, something and almost everything is too large; and where it pays to
  * keep copies of shards. */
 static const space spaces[] = {
-    {SMALL, "h100:1x4", 8, 1024},
-    {SMALL, "h100:2x2", 8, 1024},
-    {SMALL, "h100:1x4,memory=9GiB,reserve=0.5GiB", 8, 2048},
-    {SMALL, "h100:2x2,memory=5GiB,reserve=0.5GiB", 16, 2048},
-    {SMALL, "h100:1x4,memory=3500MiB,reserve=0.5GiB", 8, 1024},
-    {MOE, "h100:2x2,memory=14GiB,reserve=0.5GiB", 8, 1024, 40},
-    {SMALL, "h100:4x2,memory=4GiB,reserve=0.5GiB", 16, 1024, 40},
-    {"gpt2", "a100-80:1x4,memory=3GiB,reserve=0.5GiB", 8, 1024},
+    {SMALL, "h100:1x4", 8, 1024, 1, 0},
+    {SMALL, "h100:2x2", 8, 1024, 1, 0},
+    {SMALL, "h100:1x4,memory=9GiB,reserve=0.5GiB", 8, 2048, 1, 0},
+    {SMALL, "h100:2x2,memory=5GiB,reserve=0.5GiB", 16, 2048, 1, 0},
+    {SMALL, "h100:1x4,memory=3500MiB,reserve=0.5GiB", 8, 1024, 1, 0},
+    {MOE, "h100:2x2,memory=14GiB,reserve=0.5GiB", 8, 1024, 40, 0},
+    {SMALL, "h100:4x2,memory=4GiB,reserve=0.5GiB", 16, 1024, 40, 0},
+    {"gpt2", "a100-80:1x4,memory=3GiB,reserve=0.5GiB", 8, 1024, 1, 0},
     {ONE_LAYER, "h100:4x2,memory=9GiB,reserve=0.5GiB", 64, 1023, 40, 1},
 };
 enum { N_SPACES = sizeof spaces / sizeof *spaces };
@@ -83,7 +83,7 @@ enum { N_SPACES = sizeof spaces / sizeof *spaces };
 static weft_cost_model model_of_space(const space *s)
 {
     weft_cost_model q = model_of(s->arch, s->machine);
-    if (s->far > 0) q.machine.tier[q.machine.n_tiers - 1].bytes_per_s /= s->far;
+    q.machine.tier[q.machine.n_tiers - 1].bytes_per_s /= s->far;
     return q;
 }
 
