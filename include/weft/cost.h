@@ -210,7 +210,9 @@ typedef struct weft_cost {
  * Price one layout that weft_layout_plan_check() has passed. Closed form, allocates
  * nothing. The tier of every group follows from the layout's order and the machine
  * (weft_machine_tier()). ZeRO-2 and ZeRO-3 with a pipeline pay their reductions and
- * gathers once for every micro-batch.
+ * gathers once for every micro-batch, but reductions of ZeRO-2 once for every group of
+ * micro-batches where the schedule takes them in groups: a rank holds two chunks' gradients
+ * whole then.
  * @return WEFT_OK; WEFT_E_MISMATCH when the layout needs more ranks than the machine has;
  *         WEFT_E_INVALID for more than 4096 stages.
  */

@@ -17,6 +17,8 @@ typedef struct wf_place {
     int64_t stages;              /* virtual ones                                      */
     int64_t replicas; /* ranks that hold the same dense weights: dp * cp             */
     int64_t shards;   /* ZeRO: of them, those that share: replicas / replicate       */
+    int64_t rounds;   /* ZeRO-2: how often a chunk's gradients are complete of a run of
+                       micro-batches, and reduced: m, or the schedule's groups          */
     int envelope;     /* achieved_flops_per_s is given                               */
 } wf_place;
 weft_status wf_place_make(const weft_cost_model *q, const weft_layout *l,
@@ -137,6 +139,7 @@ typedef struct wf_rank {
                              two directions share the micro-batches)              */
     double head_s, tail_s; /* before its first F can start, after its last B       */
     double params, experts;
+    double chunk_params; /* most of a chunk */
     int64_t layers;
     double chunk_act, chunk_act_w, transient; /* largest of a chunk                 */
     double least_act, least_act_w;            /* least of a chunk                   */

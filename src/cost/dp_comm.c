@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Data parallelism. ZeRO 0: an all-reduce of the gradients. 1: reduce-scatter, and all-gather
  * of the updated weights. 2: the same, but gradients are sharded as they come: a
- * reduce-scatter for every micro-batch. 3: weights are gathered for every forward and every
- * backward of every micro-batch as well (Rajbhandari et al. 2020, section 7). HSDP: shards
- * within a group, an all-reduce of them across. */
+ * reduce-scatter for every micro-batch; where the schedule takes them in groups, one group
+ * after the other through a chunk, for every group. 3: weights are gathered for every forward
+ * and every backward of every micro-batch as well (Rajbhandari et al. 2020, section 7). HSDP:
+ * shards within a group, an all-reduce of them across. */
 #include "cost/cost.h"
 
 typedef struct dp_group {
@@ -85,7 +86,8 @@ static double exposed_each(const wf_place *p, const wf_rank *r, const dp_times *
 
     if (p->l->zero == 2) {
         double each = beside(p, t->grads, work);
-        return m * each + last + first + (t->grads + t->across + t->params) / layers;
+        return (double)p->rounds * each + last + first +
+               (t->grads + t->across + t->params) / layers;
     }
     double each = beside(p, t->grads + t->params, work);
     return m * (first + each) + last + (t->grads + t->across + 2 * t->params) / layers;
@@ -107,7 +109,8 @@ wf_dp wf_dp_price(const wf_place *p, const wf_rank *r)
         x.total = t.grads + t.across + t.params;
         x.exposed = p->q->options.overlap_dp ? exposed_once(p, r, &t) : x.total;
     } else {
-        x.total = m * t.grads + t.across + (p->l->zero == 3 ? 2 * m : 1) * t.params;
+        double times = p->l->zero == 3 ? m : (double)p->rounds;
+        x.total = times * t.grads + t.across + (p->l->zero == 3 ? 2 * m : 1) * t.params;
         x.exposed = p->q->options.overlap_dp ? exposed_each(p, r, &t) : x.total;
     }
     if (x.exposed > x.total) x.exposed = x.total;

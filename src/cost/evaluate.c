@@ -184,7 +184,7 @@ static void fill_ratios(wf_line *x, const gathered *g, weft_cost *out)
     double n = (double)p->l->dp, params = g->slowest.params;
     double tokens = (double)p->m * p->tokens;
     double passes = p->l->zero == 3               ? 3 * (double)p->m
-                    : p->l->zero == 2 && p->m > 1 ? (double)p->m + 1
+                    : p->l->zero == 2 && p->m > 1 ? (double)p->rounds + 1
                                                   : 2;
     out->ratio_dp = n <= 1 ? 0
                            : passes * (n - 1) / n * params * q->options.param_bytes /

@@ -32,6 +32,18 @@ static double comm_bytes(const wf_place *p)
     return n;
 }
 
+/* Of ZeRO-2 in groups: shards of all, and whole the chunk that gathers its group's, and the
+ * one before it, which is reduced meanwhile. */
+static double grads(const wf_place *p, const wf_rank *r)
+{
+    double bytes = p->q->options.grad_bytes, shares = shared(p, r, 2, bytes);
+    double whole = r->params * bytes;
+
+    if (p->l->zero != 2 || p->rounds == p->m) return shares;
+    double held = shares + 2 * r->chunk_params * bytes;
+    return held < whole ? held : whole;
+}
+
 void wf_rank_memory(const wf_place *p, const wf_rank *r, double act_bytes, int copies,
                     weft_memory *out)
 {
@@ -39,7 +51,7 @@ void wf_rank_memory(const wf_place *p, const wf_rank *r, double act_bytes, int c
     int envelope = p->envelope;
 
     out->params = copies * shared(p, r, 3, o->param_bytes) + gathered(p, r);
-    out->grads = shared(p, r, 2, o->grad_bytes);
+    out->grads = grads(p, r);
     out->optimizer = shared(p, r, 1, o->optimizer_bytes);
     out->activations = act_bytes;
     out->logits = r->has_head && !envelope ? wf_logits_bytes(p) : 0;

@@ -165,7 +165,7 @@ weft_status wf_place_make(const weft_cost_model *q, const weft_layout *l, wf_pla
     p.batch = (double)l->micro_batch;
     p.queries = (double)l->seq / l->cp;
     p.tokens = p.batch * p.queries;
-    p.m = weft_layout_n_micro(l);
+    p.m = p.rounds = weft_layout_n_micro(l);
     p.replicas = (int64_t)l->dp * l->cp;
     p.shards = l->zero ? p.replicas / l->replicate : 1;
     p.envelope = q->options.achieved_flops_per_s > 0;

@@ -137,6 +137,13 @@ static weft_status shape_of(const weft_layout *l, wf_prices *cache, wf_line *x)
     return WEFT_OK;
 }
 
+/* Kinds in groups run the micro-batches of a group through a chunk one after the other. */
+static int64_t rounds(const wf_line *x)
+{
+    int64_t m = x->shape.m, group = x->shape.group;
+    return x->shape.v > 1 && group > 0 ? (m + group - 1) / group : m;
+}
+
 weft_status wf_line_make(const weft_cost_model *q, const weft_layout *l,
                          wf_prices *cache, const int64_t *stride, wf_line *x)
 {
@@ -146,6 +153,7 @@ weft_status wf_line_make(const weft_cost_model *q, const weft_layout *l,
     WF_TRY(shape_of(l, cache, x));
     x->splits = weft_schedule_kind_splits(x->kind);
     x->p.stages = weft_schedule_stages(&x->shape);
+    x->p.rounds = rounds(x);
     x->n_sorts = 0;
     x->kept = NULL;
     if (x->p.stages > WF_MAX_STAGES)
@@ -245,6 +253,7 @@ static void add_chunks(const wf_line *x, int sort, int n, wf_rank *r)
     if (x->splits) add(&r->all, &c->w, part);
     add(&r->again, &c->r, part);
     r->params += n * (params->dense + params->expert);
+    r->chunk_params = fmax(r->chunk_params, params->dense + params->expert);
     r->experts += n * params->expert;
     r->layers += n * c->n_layers;
     r->chunk_act = fmax(r->chunk_act, c->act_bytes);

@@ -88,13 +88,26 @@ static void few_micro_batches(const warner *w)
          (long long)m, w->l->pp, 100 * w->c->bubble_of_total, 4 * w->l->pp);
 }
 
+/* How often a step communicates its gradients: ZeRO-2 in a schedule of groups does for each
+ * of them (weft_cost_evaluate()). */
+static int64_t reductions(const weft_layout *l)
+{
+    int64_t m = weft_layout_n_micro(l);
+    weft_schedule s;
+
+    if (l->zero < 2) return 1;
+    if (l->zero == 3 || l->vpp == 1 || weft_layout_shape(l, &s) != WEFT_OK) return m;
+    return s.group > 0 ? (m + s.group - 1) / s.group : m;
+}
+
 /* Tokens of a rank before it must have communicated, against F/W. */
 static void few_tokens(const warner *w)
 {
-    int64_t m = weft_layout_n_micro(w->l);
-    int each = w->l->zero == 3 || (w->l->zero == 2 && m > 1);
+    int64_t m = weft_layout_n_micro(w->l), times = reductions(w->l);
+    int each = w->l->zero == 3 || times == m;
+    if (m == 1) each = w->l->zero == 3;
     double tokens = (double)w->l->micro_batch * (double)w->l->seq / w->l->cp *
-                    (each ? 1 : (double)m);
+                    ((double)m / (double)times);
     double link = wf_reach_bytes_per_s(w->q, wf_axis_reach(w->q, w->l, WEFT_DP));
     double needed = rate_of(w) / link;
 
@@ -103,8 +116,11 @@ static void few_tokens(const warner *w)
          "%.6g tokens of a rank %s are fewer than F/W = %.6g: the %s of --dp %d with "
          "--zero "
          "%d take longer than what they could hide behind",
-         tokens, each ? "a micro-batch" : "a step", needed,
-         w->l->zero == 3 ? "gathers and reductions" : "reductions", w->l->dp,
+         tokens,
+         each        ? "a micro-batch"
+         : times > 1 ? "a group"
+                     : "a step",
+         needed, w->l->zero == 3 ? "gathers and reductions" : "reductions", w->l->dp,
          w->l->zero);
 }
 
@@ -125,11 +141,15 @@ static void memory(const warner *w)
 
 static void sharded_pipeline(const warner *w)
 {
+    int64_t m = weft_layout_n_micro(w->l), times = reductions(w->l);
+
     if (w->l->zero < 2 || w->l->pp == 1 || w->l->dp == 1) return;
+    if (w->l->zero == 2 && times == 1 && m > 1) return; /* one group */
     warn(w, "zero-pipeline",
-         "--zero %d with --pp %d communicates once for each of the %lld micro-batches; "
+         "--zero %d with --pp %d communicates once for each of the %lld %s; "
          "--zero 1 does once a step",
-         w->l->zero, w->l->pp, (long long)weft_layout_n_micro(w->l));
+         w->l->zero, w->l->pp, (long long)times,
+         times < m ? "groups of micro-batches" : "micro-batches");
 }
 
 static void utilization(const warner *w)

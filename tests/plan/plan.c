@@ -337,6 +337,40 @@ static void more_zero_and_more_recompute_are_never_faster(void **state)
     free(pool);
 }
 
+/* Of g the reductions of all gradients once, of p the gathers of weights: ZeRO-1 has g + p,
+ * ZeRO-2 g for every group; its gradients take more than shares and less than whole. */
+static void zero_2_reduces_once_for_every_group(void **state)
+{
+    weft_cost_model q = model_of("family=llama,layers=8,hidden=1024,heads=8,kv_heads=4,"
+                                 "ffn=2816,vocab=1000,positions=4096",
+                                 "h100:4x4");
+    weft_layout l = options_of(64, 1024).given;
+    weft_cost one, c[3], alone;
+
+    l.tp = 1;
+    l.pp = 2;
+    l.dp = 8;
+    l.vpp = 4;
+    snprintf(l.schedule, sizeof l.schedule, "interleaved");
+    l.zero = 1;
+    assert_int_equal(weft_cost_evaluate(&q, &l, &one), WEFT_OK);
+    l.zero = 2;
+    for (int i = 0; i < 3; i++) { /* 8 micro-batches: 4 groups, 2, 1 */
+        l.group = 2 << i;
+        assert_int_equal(weft_cost_evaluate(&q, &l, &c[i]), WEFT_OK);
+        assert_true(c[i].memory.grads < one.memory.grads);
+        assert_true(c[i].memory.grads > one.memory.grads / 8);
+    }
+    double g = (c[1].dp_s - c[2].dp_s);
+    assert_true(fabs((c[0].dp_s - c[1].dp_s) / (2 * g) - 1) < 1e-9);
+    assert_true(g > 0 && fabs(c[2].dp_s / one.dp_s - 1) < 1e-12);
+    l.vpp = 1; /* one chunk, that each micro-batch comes back to */
+    l.group = 0;
+    snprintf(l.schedule, sizeof l.schedule, "1f1b");
+    assert_int_equal(weft_cost_evaluate(&q, &l, &alone), WEFT_OK);
+    assert_true(fabs(alone.memory.grads / (one.memory.grads / 8) - 1) < 1e-9);
+}
+
 /* More copies of shards: never less memory. What does not fit with few does not with more. */
 static void more_copies_never_hold_less(void **state)
 {
@@ -737,6 +771,7 @@ int main(void)
         cmocka_unit_test(counts_add_up),
         cmocka_unit_test(bounds_are_never_above_the_simulation),
         cmocka_unit_test(more_zero_and_more_recompute_are_never_faster),
+        cmocka_unit_test(zero_2_reduces_once_for_every_group),
         cmocka_unit_test(more_copies_never_hold_less),
         cmocka_unit_test(counts_of_kinds_without_a_closed_form_settle),
         cmocka_unit_test(shared_prices_change_nothing),

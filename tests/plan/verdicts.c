@@ -220,6 +220,33 @@ static void L43_llama_405B_is_near_400_TFLOPS(void **state)
     print_message("%.1f TFLOP/s, %.1f %% of the peak, %.1f GB\n", c.tflops_per_rank,
                   100 * c.mfu, c.memory.total / 1e9);
     assert_true(fabs(c.tflops_per_rank / 400 - 1) < 0.1);
+    assert_int_equal(c.fits, 0); /* with all gradients whole, and in fp32 */
+}
+
+/* The same as section 3.3.2 tells it: gradients are sharded, weights are not; 16 micro-batches
+ * are one group of 16 stages, so each chunk reduces once. One layer a stage (126 and the two
+ * ends are 16 times 8), and 79.1 GiB, as these devices have. */
+static void L43_gradients_in_shards_make_it_fit(void **state)
+{
+    weft_cost_model q =
+        model_of("llama3-405b", 0, "h100:2048x8,memory=79.1GiB,reserve=1.6GB", 0);
+    weft_cost whole, shards;
+    static const char run[] =
+        "tp=8 pp=16 sp=true schedule=interleaved vpp=8 stage_layers=0,1*126,0 "
+        "global_batch=2048 seq=8192 zero=%d";
+    char flags[160];
+
+    snprintf(flags, sizeof flags, run, 1);
+    verdict(&q, flags, &whole);
+    snprintf(flags, sizeof flags, run, 2);
+    said s = verdict(&q, flags, &shards);
+    print_message("%.1f TFLOP/s, %.1f GB; whole %.1f TFLOP/s, %.1f GB\n",
+                  shards.tflops_per_rank, shards.memory.total / 1e9,
+                  whole.tflops_per_rank, whole.memory.total / 1e9);
+    assert_true(shards.fits && !whole.fits);
+    assert_true(fabs(shards.tflops_per_rank / 400 - 1) < 0.1);
+    assert_true(fabs(shards.step_time_s / whole.step_time_s - 1) < 1e-12);
+    assert_null(strstr(s.rules, "zero-pipeline"));
 }
 
 /* L44: Narayanan et al. 2021, the 1T model on 3,072 A100: 502 petaFLOP/s in all, full
@@ -251,6 +278,7 @@ int main(void)
         cmocka_unit_test(memory_above_90_percent_is_said),
         cmocka_unit_test(case_28_units_of_memory),
         cmocka_unit_test(L43_llama_405B_is_near_400_TFLOPS),
+        cmocka_unit_test(L43_gradients_in_shards_make_it_fit),
         cmocka_unit_test(L44_one_trillion_parameters_are_near_502_petaflops),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
