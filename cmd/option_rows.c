@@ -156,7 +156,7 @@ static weft_status set_number(const wf_option *r, const char *label, const char 
     double x;
     WF_TRY(wf_num_f64(label, text, r->unit, &x));
     WF_TRY(check_range(r, label, x));
-    *(double *)r->out = x;
+    *(double *)r->out = x + 0.0; /* "-0" is 0, also when it is written again */
     return WEFT_OK;
 }
 
