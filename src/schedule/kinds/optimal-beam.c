@@ -1,178 +1,120 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Searches small problems layer by layer: layer i holds partial schedules of i ops, one
- * for each way that could still become the shortest.
+ * Searches small problems layer by layer: layer i holds partial schedules of i ops besides
+ * W's, one for each way that could still become the shortest.
  *
  * A partial schedule is no more than how far each lane is, when each rank is free, and
  * when each message arrives that no op has taken yet. It is dropped when
  *
  *   its ranks or chains cannot end below the target (optimal-partial.c), or
- *   another one of the layer is as far in each lane and no later in anything.
+ *   another one of the layer makes it needless (optimal-layer.c).
+ *
+ * W's are what multiplies them: nothing waits for one but room. So a W leads to the same
+ * layer, where it is compared with those that have other W's.
  *
  * If no layer ever outgrows its width, this is complete: the schedule found is a shortest
  * one, and that none is found proves that nothing is below the target. Otherwise the
  * ones with the least bounds go on (a beam search).
  */
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/alloc.h"
-#include "schedule/kinds/optimal-partial.h"
+#include "schedule/kinds/optimal-layer.h"
 
-enum {
-    SLACK = 4,  /* a layer may have so many times its width before it is cut */
-    TIMES = 24, /* that a partial schedule keeps, on average, at most        */
-    NOBODY = -1
-};
+enum { SLACK = 4 }; /* a layer may have so many times its width before it is cut */
 
 /* How a partial schedule came about, kept of every layer. */
 typedef struct step {
     int parent, lane;
 } step;
 
-typedef struct entry {
-    double bound, sum; /* of its times: what breaks ties */
-    int64_t time;      /* its place in time[] */
-    int step, next;    /* next of the same hash */
-    int count;         /* its place in count[] */
-} entry;
-
-typedef struct layer {
-    entry *entry;         /* [most] */
-    unsigned char *count; /* [most][3n] */
-    double *time;         /* [most*TIMES] */
-    int *bucket;          /* [n_buckets] first entry, NOBODY: none */
-    int n;
-    int64_t n_times;
-} layer;
-
 typedef struct beam {
     const wf_problem *x;
     wf_partial at, child;
-    layer now, next;
-    step *step; /* [most_steps] */
-    double *scratch;
+    wf_layer now, next;
+    step *step;
+    int64_t steps; /* room for */
     double target;
-    int width, most, n_buckets, n_steps, most_steps, is_cut;
+    wf_effort effort;
+    int n_steps, is_cut;
 } beam;
-
-static int lanes(const beam *b)
-{
-    return WF_LANES * b->x->n;
-}
-
-/* ---- a layer -------------------------------------------------------------------- */
-
-static void empty(const beam *b, layer *l)
-{
-    l->n = 0;
-    l->n_times = 0;
-    for (int i = 0; i < b->n_buckets; i++)
-        l->bucket[i] = NOBODY;
-}
-
-static int bucket_of(const beam *b, const unsigned char *count)
-{
-    uint64_t hash = 14695981039346656037u;
-    for (int i = 0; i < lanes(b); i++)
-        hash = (hash ^ count[i]) * 1099511628211u;
-    return (int)((hash >> 20) % (unsigned)b->n_buckets);
-}
-
-static int no_later(const double *a, const double *b, int n)
-{
-    for (int i = 0; i < n; i++)
-        if (a[i] > b[i]) return 0;
-    return 1;
-}
-
-static int by_bound(const void *a, const void *b)
-{
-    const entry *x = a, *y = b;
-    if (x->bound != y->bound) return x->bound < y->bound ? -1 : 1;
-    if (x->sum != y->sum) return x->sum < y->sum ? -1 : 1;
-    return x->step - y->step;
-}
-
-/* Keeps the `width` best; their counts and times stay where they are. */
-static void cut(beam *b, layer *l)
-{
-    if (l->n <= b->width) return;
-    qsort(l->entry, (size_t)l->n, sizeof *l->entry, by_bound);
-    l->n = b->width;
-    b->is_cut = 1;
-}
-
-/* The child, unless one that is as far is no later; it takes the place of one that is
- * later. 0 where there is no room. */
-static int insert(beam *b, layer *l, int parent, int lane, double bound)
-{
-    int n = wf_partial_times(&b->child, b->scratch);
-    const unsigned char *count = b->child.count;
-    int *first = &l->bucket[bucket_of(b, count)];
-    entry *place = NULL;
-    for (int i = *first; i != NOBODY; i = l->entry[i].next) {
-        entry *e = &l->entry[i];
-        if (memcmp(l->count + (int64_t)e->count * lanes(b), count, (size_t)lanes(b)))
-            continue;
-        if (no_later(l->time + e->time, b->scratch, n)) return 1;
-        if (!place && no_later(b->scratch, l->time + e->time, n)) place = e;
-    }
-    if (!place) {
-        if (l->n == b->most || l->n_times + n > (int64_t)b->most * TIMES ||
-            b->n_steps == b->most_steps)
-            return 0;
-        place = &l->entry[l->n];
-        *place = (entry){
-            .time = l->n_times, .step = b->n_steps++, .next = *first, .count = l->n};
-        memcpy(l->count + (int64_t)place->count * lanes(b), count, (size_t)lanes(b));
-        *first = l->n++;
-        l->n_times += n;
-    }
-    place->bound = bound;
-    place->sum = 0;
-    for (int i = 0; i < n; i++)
-        place->sum += b->scratch[i];
-    memcpy(l->time + place->time, b->scratch, (size_t)n * sizeof *b->scratch);
-    b->step[place->step] = (step){parent, lane};
-    return 1;
-}
 
 /* ---- the search ----------------------------------------------------------------- */
 
-static int expand(beam *b, const entry *e)
+static weft_status put(beam *b, wf_layer *l, int parent, int lane, double bound)
 {
-    int n = wf_partial_choices(&b->at);
-    for (int i = 0; i < n; i++) {
-        wf_partial_put(&b->at, i, &b->child);
-        double bound = wf_partial_bound(&b->child, b->target);
-        if (!(bound < b->target)) continue;
-        if (!insert(b, &b->next, e->step, b->at.choice[i].lane, bound)) return 0;
-    }
-    return 1;
+    int before = l->n;
+    WF_TRY(wf_layer_put(l, &b->child, bound, b->n_steps));
+    if (l->n == before) return WEFT_OK;
+    WF_TRY(wf_grow(&b->step, &b->steps, b->n_steps + 1, sizeof *b->step));
+    b->step[b->n_steps++] = (step){parent, lane};
+    return WEFT_OK;
 }
 
-static int64_t run(beam *b)
+static int is_full(const beam *b)
 {
-    int64_t ops = b->x->p * b->x->len;
-    for (int64_t done = 0; done < ops && b->now.n; done++) {
-        empty(b, &b->next);
-        cut(b, &b->now);
-        for (int i = 0; i < b->now.n; i++) {
-            const entry *e = &b->now.entry[i];
-            wf_partial_read(&b->at, b->now.count + (int64_t)e->count * lanes(b),
-                            b->now.time + e->time);
-            if (!expand(b, e)) {
-                b->is_cut = 1;
-                break;
-            }
+    int64_t most = SLACK * (int64_t)b->effort.width;
+    return b->now.n >= most || b->next.n >= most || b->n_steps >= b->effort.steps;
+}
+
+static weft_status expand(beam *b, int i)
+{
+    int parent = b->now.entry[i].step;
+    wf_layer_read(&b->now, i, &b->at);
+    int n = wf_partial_choices(&b->at);
+    for (int k = 0; k < n; k++) {
+        int lane = b->at.choice[k].lane;
+        wf_partial_put(&b->at, k, &b->child);
+        double bound = wf_partial_bound(&b->child, b->target);
+        if (!(bound < b->target)) continue;
+        wf_layer *to = lane % WF_LANES == WF_LANE_W ? &b->now : &b->next;
+        WF_TRY(put(b, to, parent, lane, bound));
+    }
+    return WEFT_OK;
+}
+
+/* All of a layer, and the W's on the way. */
+static weft_status run_layer(beam *b)
+{
+    wf_layer_empty(&b->next);
+    if (wf_layer_cut(&b->now, b->effort.width)) b->is_cut = 1;
+    for (int i = 0; i < b->now.n; i++) {
+        if (b->now.entry[i].is_dropped) continue;
+        if (is_full(b)) {
+            b->is_cut = 1;
+            break;
         }
-        layer swap = b->now;
+        WF_TRY(expand(b, i));
+    }
+    return WEFT_OK;
+}
+
+static weft_status run(beam *b)
+{
+    int64_t others = b->x->p * b->x->len / WF_LANES * (WF_LANES - 1);
+    WF_TRY(run_layer(b));
+    for (int64_t done = 0; done < others && b->next.n; done++) {
+        wf_layer swap = b->now;
         b->now = b->next;
         b->next = swap;
+        WF_TRY(run_layer(b));
     }
-    return b->now.n;
+    return WEFT_OK;
+}
+
+/* Step of the shortest one in the last layer; -1: none. */
+static int best_step(const beam *b)
+{
+    double least = INFINITY;
+    int best = -1;
+    for (int i = 0; i < b->now.n; i++) {
+        const wf_entry *e = &b->now.entry[i];
+        if (!(e->bound < least) || !wf_layer_is_whole(&b->now, i)) continue;
+        least = e->bound;
+        best = e->step;
+    }
+    return best;
 }
 
 /* The ops of each rank, from the last step back. */
@@ -181,72 +123,48 @@ static void trace_back(const beam *b, int at, int *order)
     const wf_problem *x = b->x;
     for (int r = 0; r < x->p; r++)
         b->at.free[r] = (double)x->len; /* what is left to fill */
-    for (; b->step[at].parent != NOBODY; at = b->step[at].parent) {
+    for (; b->step[at].parent >= 0; at = b->step[at].parent) {
         int lane = b->step[at].lane, r = x->rank[lane / WF_LANES];
         order[r * x->len + (int64_t)--b->at.free[r]] = lane;
     }
 }
 
-static weft_status alloc_layer(const beam *b, layer *l)
+/* Layer 0: nothing is done. */
+static weft_status begin(beam *b)
 {
-    WF_TRY(WF_ALLOC(b->most, &l->entry));
-    WF_TRY(WF_ALLOC((int64_t)b->most * lanes(b), &l->count));
-    WF_TRY(WF_ALLOC((int64_t)b->most * TIMES, &l->time));
-    return WF_ALLOC(b->n_buckets, &l->bucket);
+    memset(b->child.count, 0, (size_t)(WF_LANES * b->x->n));
+    memset(b->child.free, 0, (size_t)b->x->p * sizeof *b->child.free);
+    return put(b, &b->now, -1, -1, b->at.least);
 }
 
 static weft_status init(beam *b, const wf_window *w, double least)
 {
     WF_TRY(wf_partial_init(b->x, w, least, &b->at));
     WF_TRY(wf_partial_init(b->x, w, least, &b->child));
-    WF_TRY(alloc_layer(b, &b->now));
-    WF_TRY(alloc_layer(b, &b->next));
-    WF_TRY(WF_ALLOC(b->x->p + b->x->p * b->x->len, &b->scratch));
-    return WF_ALLOC(b->most_steps, &b->step);
+    WF_TRY(wf_layer_init(b->x, &b->now));
+    WF_TRY(wf_layer_init(b->x, &b->next));
+    return begin(b);
 }
 
 static void clear(beam *b)
 {
-    layer *l[] = {&b->now, &b->next};
-    for (int i = 0; i < 2; i++) {
-        wf_free(l[i]->entry);
-        wf_free(l[i]->count);
-        wf_free(l[i]->time);
-        wf_free(l[i]->bucket);
-    }
+    wf_layer_clear(&b->now);
+    wf_layer_clear(&b->next);
     wf_partial_clear(&b->at);
     wf_partial_clear(&b->child);
-    wf_free(b->scratch);
     wf_free(b->step);
-}
-
-/* Layer 0: nothing is done. */
-static void begin(beam *b)
-{
-    empty(b, &b->now);
-    memset(b->child.count, 0, (size_t)lanes(b));
-    memset(b->child.free, 0, (size_t)b->x->p * sizeof *b->child.free);
-    insert(b, &b->now, NOBODY, NOBODY, b->at.least);
 }
 
 weft_status wf_order_search(const wf_problem *x, const wf_window *w, double least,
                             wf_effort effort, double target, int *order, int *found)
 {
-    beam b = {.x = x,
-              .target = target,
-              .width = effort.width,
-              .most = SLACK * effort.width,
-              .n_buckets = SLACK * effort.width,
-              .most_steps = effort.steps};
+    beam b = {.x = x, .target = target, .effort = effort};
     weft_status st = init(&b, w, least);
+    if (st == WEFT_OK) st = run(&b);
     if (st == WEFT_OK) {
-        begin(&b);
-        int64_t n = run(&b);
-        if (n) {
-            qsort(b.now.entry, (size_t)n, sizeof *b.now.entry, by_bound);
-            trace_back(&b, b.now.entry[0].step, order);
-        }
-        *found = (n ? WF_FOUND : 0) | (b.is_cut ? 0 : WF_COMPLETE);
+        int best = best_step(&b);
+        if (best >= 0) trace_back(&b, best, order);
+        *found = (best >= 0 ? WF_FOUND : 0) | (b.is_cut ? 0 : WF_COMPLETE);
     }
     clear(&b);
     return st;

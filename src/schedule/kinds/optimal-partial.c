@@ -75,10 +75,16 @@ int wf_partial_times(const wf_partial *a, double *time)
     int n = 0;
     for (int r = 0; r < x->p; r++)
         time[n++] = a->free[r];
-    for (int lane = 0; lane < WF_LANES * x->n; lane++)
+    for (int lane = 0; lane < WF_LANES * x->n; lane++) {
+        double t = a->free[x->rank[lane / WF_LANES]];
         for (int k = a->count[lane]; a->crosses[lane] && k < a->count[x->input[lane]];
-             k++)
-            time[n++] = later(*arrival(a, lane, k), a->free[x->rank[lane / WF_LANES]]);
+             k++) {
+            t = later(t, *arrival(a, lane, k));
+            t = later(t, a->w->head[(int64_t)lane * x->m + k]);
+            time[n++] = t;
+            t += x->dur[lane];
+        }
+    }
     return n;
 }
 

@@ -18,7 +18,11 @@ enum {
     FIRST_WIDTH = 256, /* partial schedules of a layer: from here by fours ...      */
     LAST_WIDTH = 4096, /* ... to here, or to so many lanes of them in all           */
     SEARCH_WORK = 8000000,
-    SEARCH_STEPS = 1 << 21 /* partial schedules that are kept to the end           */
+    SEARCH_STEPS = 1 << 21, /* partial schedules that are kept to the end          */
+    SMALL = 144, /* ops: p = 4, m = 6, v = 2. So few are searched depth first ...  */
+    MOST_SEEN = 1 << 16, /* ... for so many partial schedules, by layers of ...    */
+    SMALL_WIDTH = 2048,  /* ... this before there are moves, ...                   */
+    WHOLE_WIDTH = 16384  /* ... and then mostly to the end                         */
 };
 
 static int is_done(const wf_searcher *a)
@@ -186,6 +190,15 @@ static weft_status start_afresh(wf_searcher *a, int64_t moves)
     return WEFT_OK;
 }
 
+/* What a search has left in order; there is none better if it was complete. */
+static void take(wf_searcher *a, int found)
+{
+    if (found & WF_FOUND && !offer(a, wf_clock_run(&a->x, a->order, &a->clock))) return;
+    if (found & WF_COMPLETE)
+        a->bound = (weft_schedule_lower_bound){
+            .makespan = a->makespan, .rank = -1, .by_search = 1};
+}
+
 /* All there is to do, as far as the width goes. */
 static weft_status search_layers(wf_searcher *a, int width)
 {
@@ -193,11 +206,16 @@ static weft_status search_layers(wf_searcher *a, int width)
     WF_TRY(wf_order_search(&a->x, &a->window, a->bound.makespan,
                            (wf_effort){width, SEARCH_STEPS}, a->makespan * (1 - 1e-9),
                            a->order, &found));
-    if (found & WF_FOUND && !offer(a, wf_clock_run(&a->x, a->order, &a->clock)))
-        return WEFT_OK;
-    if (found & WF_COMPLETE)
-        a->bound = (weft_schedule_lower_bound){
-            .makespan = a->makespan, .rank = -1, .by_search = 1};
+    take(a, found);
+    return WEFT_OK;
+}
+
+static weft_status dive(wf_searcher *a)
+{
+    int found;
+    WF_TRY(wf_order_dive(&a->x, &a->window, a->bound.makespan, MOST_SEEN,
+                         a->makespan * (1 - 1e-9), a->order, &found));
+    take(a, found);
     return WEFT_OK;
 }
 
@@ -219,12 +237,15 @@ static int most_width(const wf_searcher *a)
 weft_status wf_search(wf_searcher *a)
 {
     int64_t ops = a->x.p * a->x.len, moves = wf_least(MOST_MOVES, MOVE_WORK / ops);
-    int most = most_width(a), width = FIRST_WIDTH;
+    int most = most_width(a), width = FIRST_WIDTH, is_small = ops <= SMALL;
     try_serial(a);
     WF_TRY(try_kinds(a));
     try_lists(a);
     if (width <= most && !is_done(a)) WF_TRY(search_layers(a, width));
+    if (is_small && !is_done(a)) WF_TRY(dive(a));
+    if (is_small && !is_done(a)) WF_TRY(search_layers(a, SMALL_WIDTH));
     if (moves >= 100 && !is_done(a)) WF_TRY(make_moves(a, moves));
+    if (is_small && !is_done(a)) return search_layers(a, WHOLE_WIDTH);
     for (; width < most / 1.5 && !is_done(a); width *= 4)
         WF_TRY(search_layers(a, (int)wf_least(4 * width, most)));
     return WEFT_OK;

@@ -126,4 +126,9 @@ enum { WF_FOUND = 1, WF_COMPLETE = 2 };
  * micro-batches. */
 weft_status wf_order_search(const wf_problem *x, const wf_window *w, double least,
                             wf_effort effort, double target, int *order, int *found);
+
+/* The same depth first: the last order that it comes across, each one shorter than the one
+ * before, until it has seen `most` partial schedules. */
+weft_status wf_order_dive(const wf_problem *x, const wf_window *w, double least,
+                          int most, double target, int *order, int *found);
 #endif
