@@ -311,12 +311,15 @@ static void more_zero_and_more_recompute_are_never_faster(void **state)
     weft_cost c[4][3];
 
     for (int pp = 1; pp <= 4; pp *= 2)
-        for (int i = 0; i < 2 * 3; i++) {
+        for (int i = 0; i < 2 * 3 * 2; i++) {
             weft_layout l = options_of(32, 1024).given;
+            if (i / 6 && pp == 1) continue;
+            l.vpp = 1 + i / 6; /* in groups, where ZeRO-2 reduces less often */
+            if (l.vpp > 1) snprintf(l.schedule, sizeof l.schedule, "interleaved");
             l.tp = 1 + i % 2;
             l.pp = pp;
             l.dp = 8 / l.tp / pp;
-            l.replicate = 1 << i / 2; /* copies */
+            l.replicate = 1 << i / 2 % 3; /* copies */
             if (l.dp % l.replicate) continue;
             for (int z = l.replicate > 1; z < 4; z++)
                 for (int r = 0; r < 3; r++) {
