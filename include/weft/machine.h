@@ -159,6 +159,19 @@ WEFT_API int weft_machine_tier(const weft_machine *m, int64_t stride, int64_t si
 WEFT_API double weft_machine_collective_s(const weft_machine *m, weft_collective c,
                                           double bytes, int64_t stride, int64_t size);
 
+/** `size` ranks, `stride` apart. */
+typedef struct weft_span {
+    int64_t stride, size;
+} weft_span;
+
+/** The same over a group of two axes at once: every rank of `near` with every rank of `far`,
+ *  far.stride >= near.stride * near.size. What lies between the two belongs to other groups,
+ *  which use the links of their own ranks meanwhile. Where the spans overlap (strides of 1,
+ *  say), they count as near.size * far.size ranks next to each other: no order of the ranks
+ *  is faster. */
+WEFT_API double weft_machine_group_s(const weft_machine *m, weft_collective c,
+                                     double bytes, weft_span near, weft_span far);
+
 /** Time of y[m,n] = x[m,k] w[k,n], `batch` of them in one kernel: measured points where
  *  the machine has them, else peak, wave quantisation and the constants. */
 WEFT_API double weft_machine_gemm_s(const weft_machine *m, weft_math math, double batch,

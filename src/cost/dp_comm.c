@@ -7,16 +7,26 @@
  * shards within a group, an all-reduce of them across. */
 #include "cost/cost.h"
 
+/* Ranks that hold the same weights: `shards` of them share what ZeRO splits, and as many
+ * groups of those as `copies` has ranks. */
 typedef struct dp_group {
     double bytes_grads, bytes_params;
-    int64_t stride, shards, copies;
+    weft_span shard[2], copies; /* nearer first */
+    int64_t n_shards;
 } dp_group;
 
-static double coll(const wf_place *p, weft_collective c, double bytes, int64_t stride,
-                   int64_t size)
+static double over_shards(const wf_place *p, const dp_group *g, weft_collective c,
+                          double bytes)
 {
-    if (size <= 1) return 0;
-    return weft_machine_collective_s(&p->q->machine, c, bytes, stride, size);
+    if (g->n_shards <= 1) return 0;
+    return weft_machine_group_s(&p->q->machine, c, bytes, g->shard[0], g->shard[1]);
+}
+
+static double over_copies(const wf_place *p, const dp_group *g, double bytes)
+{
+    if (g->copies.size <= 1) return 0;
+    return weft_machine_collective_s(&p->q->machine, WEFT_COLL_ALL_REDUCE, bytes,
+                                     g->copies.stride, g->copies.size);
 }
 
 /* Gradients once, weights once, and the sum over the copies, which a step needs once. */
@@ -27,35 +37,33 @@ typedef struct dp_times {
 static void add_pass(const wf_place *p, const dp_group *g, dp_times *t)
 {
     if (!p->l->zero) {
-        t->grads += coll(p, WEFT_COLL_ALL_REDUCE, g->bytes_grads, g->stride, g->shards);
+        t->grads += over_shards(p, g, WEFT_COLL_ALL_REDUCE, g->bytes_grads);
         return;
     }
-    t->grads += coll(p, WEFT_COLL_REDUCE_SCATTER, g->bytes_grads, g->stride, g->shards);
-    t->params += coll(p, WEFT_COLL_ALL_GATHER, g->bytes_params, g->stride, g->shards);
-    t->across += coll(p, WEFT_COLL_ALL_REDUCE, g->bytes_grads / (double)g->shards,
-                      g->stride * g->shards, g->copies);
+    t->grads += over_shards(p, g, WEFT_COLL_REDUCE_SCATTER, g->bytes_grads);
+    t->params += over_shards(p, g, WEFT_COLL_ALL_GATHER, g->bytes_params);
+    t->across += over_copies(p, g, g->bytes_grads / (double)g->n_shards);
 }
 
-static dp_group group(const wf_place *p, double params, int64_t stride,
-                      int64_t replicas)
+/* Of weights that every `every`-th rank of DP holds. HSDP splits what is left of DP, its
+ * nearest ranks sharing; cp is always among those that share. */
+static dp_group group(const wf_place *p, double params, int64_t every)
 {
     const weft_cost_options *o = &p->q->options;
-    dp_group g = {params * o->grad_bytes, params * o->param_bytes, stride, replicas, 1};
-    if (p->l->zero && p->l->replicate > 1 && replicas % p->l->replicate == 0) {
-        g.shards = replicas / p->l->replicate;
-        g.copies = p->l->replicate;
-    }
-    return g;
-}
+    weft_span cp = {p->stride[WEFT_CP], p->l->cp};
+    weft_span dp = {p->stride[WEFT_DP] * every, p->l->dp / every};
+    weft_span copies = {dp.stride * dp.size, 1};
 
-/* cp and dp together hold the replicas of a weight; where they lie apart the nearer stands
- * for both, which is so with tp,cp,pp,dp only if pp is 1. */
-static int64_t dp_stride(const wf_place *p)
-{
-    if (p->l->cp == 1) return p->stride[WEFT_DP];
-    if (p->l->dp == 1) return p->stride[WEFT_CP];
-    return p->stride[WEFT_CP] < p->stride[WEFT_DP] ? p->stride[WEFT_CP]
-                                                   : p->stride[WEFT_DP];
+    if (p->l->zero && p->l->replicate > 1 && dp.size % p->l->replicate == 0) {
+        dp.size /= p->l->replicate;
+        copies = (weft_span){dp.stride * dp.size, p->l->replicate};
+    }
+    int cp_first = cp.stride <= dp.stride;
+    return (dp_group){params * o->grad_bytes,
+                      params * o->param_bytes,
+                      {cp_first ? cp : dp, cp_first ? dp : cp},
+                      copies,
+                      cp.size * dp.size};
 }
 
 /* What is left of a collective beside `work`, and what the work loses to it meanwhile. */
@@ -95,9 +103,8 @@ static double exposed_each(const wf_place *p, const wf_rank *r, const dp_times *
 
 wf_dp wf_dp_price(const wf_place *p, const wf_rank *r)
 {
-    dp_group dense = group(p, r->params - r->experts, dp_stride(p), p->replicas);
-    dp_group expert =
-        group(p, r->experts, p->stride[WEFT_DP] * p->l->ep, p->replicas / p->l->ep);
+    dp_group dense = group(p, r->params - r->experts, 1);
+    dp_group expert = group(p, r->experts, p->l->ep);
     dp_times t = {0};
     double m = (double)p->m;
     wf_dp x;

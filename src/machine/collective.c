@@ -10,13 +10,26 @@ static double domain(const weft_machine *m, int tier)
     return tier == m->n_tiers - 1 || !t->ranks ? HUGE_VAL : t->ranks;
 }
 
-int weft_machine_tier(const weft_machine *m, int64_t stride, int64_t size)
+/* Ranks on two axes: all of `near` with all of `far`. */
+typedef struct group {
+    weft_span near, far;
+    double size;
+    int last; /* tier whose domains hold it whole */
+} group;
+
+/* Groups fill so many ranks in a row and start at multiples of that. */
+static int64_t extent(weft_span near, weft_span far)
+{
+    int64_t n = near.size * far.size, most = n;
+    if (near.size > 1 && near.stride * near.size > most) most = near.stride * near.size;
+    if (far.size > 1 && far.stride * far.size > most) most = far.stride * far.size;
+    return most;
+}
+
+static int tier_of(const weft_machine *m, int64_t span)
 {
     int tier = 0;
-    if (size <= 1) return 0;
-    /* Groups fill stride * size ranks in a row and start at multiples of that: a domain
-     * that they divide cuts none, any other cuts some. */
-    int64_t span = stride * size;
+    /* a domain that groups divide cuts none, any other cuts some */
     while (tier < m->n_tiers - 1) {
         int64_t d = m->tier[tier].ranks;
         if (span <= d && d % span == 0) break;
@@ -25,13 +38,30 @@ int weft_machine_tier(const weft_machine *m, int64_t stride, int64_t size)
     return tier;
 }
 
-/* Ranks of a group that share a domain of a tier; a group that does not fit fills each
- * domain it touches as evenly as its stride lets it. */
-static double inside(const weft_machine *m, int tier, int64_t stride, int64_t size)
+static group group_of(const weft_machine *m, weft_span near, weft_span far)
 {
-    double n = domain(m, tier) / (double)stride;
-    if (n >= (double)size) return (double)size;
-    return n < 1 ? 1 : n;
+    return (group){near, far, (double)near.size * (double)far.size,
+                   tier_of(m, extent(near, far))};
+}
+
+int weft_machine_tier(const weft_machine *m, int64_t stride, int64_t size)
+{
+    return size <= 1 ? 0 : tier_of(m, stride * size);
+}
+
+static double clamp(double x, double least, double most)
+{
+    return x < least ? least : x > most ? most : x;
+}
+
+/* Ranks of a group that share a domain of a tier; a group that does not fit fills each
+ * domain it touches as evenly as its strides let it. */
+static double inside(const weft_machine *m, int tier, const group *g)
+{
+    double d = domain(m, tier);
+    double near = clamp(d / (double)g->near.stride, 1, (double)g->near.size);
+    double far = clamp(d / (double)g->far.stride, 1, (double)g->far.size);
+    return clamp(near * far, 1, d);
 }
 
 typedef struct link {
@@ -61,13 +91,12 @@ static double pass_steps(double d)
 
 /* One pass of a ring over the group: every rank sends (k-1)/k of the bytes. */
 static double ring_pass_s(const weft_machine *m, weft_collective c, double bytes,
-                          int64_t stride, int64_t size)
+                          const group *g)
 {
-    int last = weft_machine_tier(m, stride, size);
-    double k = (double)size, alpha = 0, worst = 0, below = 1;
+    double k = g->size, alpha = 0, worst = 0, below = 1;
 
-    for (int tier = 0; tier <= last; tier++) {
-        double here = tier == last ? k : inside(m, tier, stride, size);
+    for (int tier = 0; tier <= g->last; tier++) {
+        double here = tier == g->last ? k : inside(m, tier, g);
         double parts = here / below; /* domains of the tier below that it joins */
         if (parts > 1) {
             link l = link_of(m, tier, c, here);
@@ -84,14 +113,12 @@ static double ring_pass_s(const weft_machine *m, weft_collective c, double bytes
 
 /* Each rank sends 1/k of its bytes to every other: what leaves a domain goes over the
  * rank's own link of that tier, all tiers at once. */
-static double all_to_all_s(const weft_machine *m, double bytes, int64_t stride,
-                           int64_t size)
+static double all_to_all_s(const weft_machine *m, double bytes, const group *g)
 {
-    int last = weft_machine_tier(m, stride, size);
-    double k = (double)size, slowest = 0, alpha = 0, below = 1;
+    double k = g->size, slowest = 0, alpha = 0, below = 1;
 
-    for (int tier = 0; tier <= last; tier++) {
-        double here = tier == last ? k : inside(m, tier, stride, size);
+    for (int tier = 0; tier <= g->last; tier++) {
+        double here = tier == g->last ? k : inside(m, tier, g);
         if (here > below) {
             link l = link_of(m, tier, WEFT_COLL_ALL_TO_ALL, here);
             double s = bytes * (here - below) / k / l.bytes_per_s;
@@ -103,17 +130,26 @@ static double all_to_all_s(const weft_machine *m, double bytes, int64_t stride,
     return alpha + slowest;
 }
 
+double weft_machine_group_s(const weft_machine *m, weft_collective c, double bytes,
+                            weft_span near, weft_span far)
+{
+    group g = group_of(m, near, far);
+
+    if (g.size <= 1) return 0;
+    switch (c) {
+    case WEFT_COLL_P2P: {
+        link l = link_of(m, g.last, c, 2);
+        return l.alpha_s + bytes / l.bytes_per_s;
+    }
+    case WEFT_COLL_ALL_TO_ALL: return all_to_all_s(m, bytes, &g);
+    case WEFT_COLL_ALL_REDUCE: return 2 * ring_pass_s(m, c, bytes, &g);
+    default: return ring_pass_s(m, c, bytes, &g);
+    }
+}
+
 double weft_machine_collective_s(const weft_machine *m, weft_collective c, double bytes,
                                  int64_t stride, int64_t size)
 {
-    if (size <= 1) return 0;
-    switch (c) {
-    case WEFT_COLL_P2P: {
-        link l = link_of(m, weft_machine_tier(m, stride, size), c, 2);
-        return l.alpha_s + bytes / l.bytes_per_s;
-    }
-    case WEFT_COLL_ALL_TO_ALL: return all_to_all_s(m, bytes, stride, size);
-    case WEFT_COLL_ALL_REDUCE: return 2 * ring_pass_s(m, c, bytes, stride, size);
-    default: return ring_pass_s(m, c, bytes, stride, size);
-    }
+    return weft_machine_group_s(m, c, bytes, (weft_span){stride, size},
+                                (weft_span){stride * size, 1});
 }

@@ -136,6 +136,37 @@ static void an_order_of_ranks_differs_only_in_its_tiers(void **state)
     assert_true(differ > 20);
 }
 
+/* Weights that every rank of cp and dp gathers come over the links of its box, whichever
+ * axis is nearer: 8 links, whose ranks all gather at once. */
+static void no_order_gathers_weights_faster_than_the_boxes_take_them_in(void **state)
+{
+    static const char *const orders[] = {"tp,cp,pp,dp", "cp,tp,pp,dp", "cp,tp,dp,pp",
+                                         "tp,dp,cp,pp", "dp,tp,cp,pp", "cp,dp,tp,pp"};
+    weft_cost_options o;
+    weft_cost_defaults(&o);
+    o.overlap_dp = 0;
+    weft_cost_model q = given_model(GIVEN_LLAMA, "h100:8x8", &o);
+    weft_layout l = given_layout(
+        &q.arch, "tp=4 cp=2 dp=8 sp=1 zero=3 global_batch=64 micro_batch=4 seq=4096");
+    double link = 50e9 * q.machine.tier[1].efficiency;
+    double params = (double)weft_arch_params(&q.arch) / 4;
+    double tp_first = 0;
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+        snprintf(l.order, sizeof l.order, "%s", orders[i]);
+        int members = i < 4 ? 2 : 8; /* of a group in a box, by hand */
+        double in = (16.0 - members) / 16 * params * (8.0 / members);
+        double micros = (double)weft_layout_n_micro(&l);
+        double least =
+            micros * (2 * 2 + 4) * in / (8 * link); /* bf16 twice, fp32 once */
+        double s = price(&q, &l).dp_s;
+        assert_true(s >= least);
+        assert_true(s < 2 * least);
+        if (i == 0) tp_first = s;
+        if (i < 4) assert_float_equal(s, tp_first, 1e-3 * s);
+        if (i >= 4) assert_true(s < tp_first / 3);
+    }
+}
+
 /* ---- against simulation ---------------------------------------------------------- */
 
 static void the_bound_is_below_and_the_estimate_near_what_is_simulated(void **state)
@@ -211,6 +242,7 @@ int main(void)
         cmocka_unit_test(compute_of_all_ranks_is_that_of_one),
         cmocka_unit_test(more_bandwidth_never_slows),
         cmocka_unit_test(an_order_of_ranks_differs_only_in_its_tiers),
+        cmocka_unit_test(no_order_gathers_weights_faster_than_the_boxes_take_them_in),
         cmocka_unit_test(the_bound_is_below_and_the_estimate_near_what_is_simulated),
         cmocka_unit_test(
             case_26_sharded_gradients_with_a_pipeline_pay_for_each_micro_batch),

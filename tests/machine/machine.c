@@ -214,6 +214,71 @@ static void without_latency_a_ring_takes_its_bytes(void **state)
     assert_float_equal(far, 3.0 / 4 * 1e9 / 50e9, 1e-12);
 }
 
+/* Four axes of powers of two over 16 boxes of 8, in any order; a group is two of them. */
+enum { AXES = 4, RANKS = 128, BOX = 8 };
+typedef struct four_axes {
+    int size[AXES], stride[AXES]; /* in the order of their strides */
+} four_axes;
+
+static four_axes any_axes(unsigned *seed)
+{
+    four_axes x = {.size = {1, 1, 1, 1}};
+    for (int n = 1; n < RANKS; n *= 2)
+        x.size[next(seed, AXES)] *= 2;
+    for (int i = 0, n = 1; i < AXES; n *= x.size[i++])
+        x.stride[i] = n;
+    return x;
+}
+
+/* Which group of the axes a and b a rank is in. */
+static int group_of(const four_axes *x, int rank, int a, int b)
+{
+    return rank - rank / x->stride[a] % x->size[a] * x->stride[a] -
+           rank / x->stride[b] % x->size[b] * x->stride[b];
+}
+
+/* Seconds that the links of the fullest box need for what its groups lack, when all gather
+ * `bytes` at once. */
+static double box_s(const four_axes *x, int a, int b, double bytes, double link)
+{
+    double k = (double)x->size[a] * x->size[b], most = 0;
+    for (int box = 0; box < RANKS / BOX; box++) {
+        int members[RANKS] = {0};
+        double in = 0;
+        for (int r = box * BOX; r < (box + 1) * BOX; r++)
+            members[group_of(x, r, a, b)]++;
+        for (int g = 0; g < RANKS; g++)
+            if (members[g]) in += (k - members[g]) / k * bytes;
+        if (in > most) most = in;
+    }
+    return most / (BOX * link);
+}
+
+/* All groups of the two axes gather at once, and share the links of their boxes. */
+static void no_box_takes_in_more_than_its_links_carry(void **state)
+{
+    unsigned seed = 17;
+    int across = 0;
+    weft_machine m = given("h100:16x8");
+    m.tier[0].alpha_s = m.tier[1].alpha_s = 0;
+    m.tier[0].efficiency = m.tier[1].efficiency = 1;
+    for (int i = 0; i < 5000; i++) {
+        four_axes x = any_axes(&seed);
+        int a = (int)next(&seed, AXES - 1);
+        int b = a + 1 + (int)next(&seed, (unsigned)(AXES - 1 - a));
+        double k = (double)x.size[a] * x.size[b];
+        double s = weft_machine_group_s(&m, WEFT_COLL_ALL_GATHER, 1e9,
+                                        (weft_span){x.stride[a], x.size[a]},
+                                        (weft_span){x.stride[b], x.size[b]});
+        double least = box_s(&x, a, b, 1e9, 50e9);
+        double inside = (k - 1) / k * 1e9 / 450e9;
+        assert_true(s >= least * (1 - 1e-12));
+        assert_true(s <= 2 * least || s <= inside * (1 + 1e-12));
+        across += least > inside;
+    }
+    assert_true(across > 1000);
+}
+
 static void without_a_switch_bandwidth_follows_the_group(void **state)
 {
     weft_machine m = given("mi300x");
@@ -304,6 +369,7 @@ int main(void)
         cmocka_unit_test(one_rank_sends_nothing),
         cmocka_unit_test(all_reduce_is_near_what_was_measured_on_eight_a100),
         cmocka_unit_test(without_latency_a_ring_takes_its_bytes),
+        cmocka_unit_test(no_box_takes_in_more_than_its_links_carry),
         cmocka_unit_test(without_a_switch_bandwidth_follows_the_group),
         cmocka_unit_test(more_bandwidth_or_less_latency_is_never_slower),
         cmocka_unit_test(a_matmul_takes_at_least_its_flops_at_the_peak),
