@@ -193,7 +193,8 @@ weft_status wf_plan_job_prepare(wf_plan_job *job, const wf_args *args)
 weft_status wf_plan_job_emit(const wf_plan_job *job, weft_tool tool,
                              const weft_layout *l, weft_writer *out)
 {
-    WF_TRY(weft_emit(tool, l, &job->q.arch, job->q.machine.ranks_per_node, out));
+    WF_TRY(weft_emit(tool, l, &job->q.arch, &job->q.options,
+                     job->q.machine.ranks_per_node, out));
     if (tool == WEFT_TOOL_DEEPSPEED && strcmp(l->recompute, "none"))
         wf_cmd_note(job->command,
                     "--recompute %s: deepspeed's configuration does not switch it on; "

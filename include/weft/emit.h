@@ -10,7 +10,7 @@
 #ifndef WEFT_EMIT_H
 #define WEFT_EMIT_H
 
-#include <weft/layout.h>
+#include <weft/cost.h>
 
 WEFT_BEGIN
 
@@ -39,11 +39,14 @@ WEFT_API const char *weft_tool_order(weft_tool tool);
 WEFT_API WEFT_MUST_CHECK weft_status weft_emit_check(weft_tool tool,
                                                      const weft_layout *l,
                                                      const weft_arch *a);
-/** Write it. ranks_per_node places the ranks of slurm and ranks; 0: unknown, one node.
- *  @return as weft_emit_check(), nothing is written then. */
+/** Write it, as `o` says that it was priced: arithmetic, dropout, attention, loss.
+ *  ranks_per_node places the ranks of slurm and ranks; 0: unknown, one node.
+ *  @return as weft_emit_check(), also for options that the tool has not; nothing is written
+ *  then. */
 WEFT_API WEFT_MUST_CHECK weft_status weft_emit(weft_tool tool, const weft_layout *l,
-                                               const weft_arch *a, int ranks_per_node,
-                                               weft_writer *out);
+                                               const weft_arch *a,
+                                               const weft_cost_options *o,
+                                               int ranks_per_node, weft_writer *out);
 
 /** What a launch line says. Clear with weft_launch_clear(). */
 typedef struct weft_launch {

@@ -87,8 +87,8 @@ static void put_checkpointing(wf_json *j)
     wf_json_end_object(j);
 }
 
-static void write_json(const weft_layout *l, const weft_arch *a, int per_node,
-                       weft_writer *out)
+static void write_json(const weft_layout *l, const weft_arch *a,
+                       const weft_cost_options *o, int per_node, weft_writer *out)
 {
     wf_json j = wf_json_begin(out);
 

@@ -216,12 +216,12 @@ void wf_megatron_args(const weft_layout *l, const weft_arch *a, weft_writer *out
     wf_arg(&line, "--bf16");
 }
 
-static void write_args(const weft_layout *l, const weft_arch *a, int per_node,
-                       weft_writer *out)
+static void write_args(const weft_layout *l, const weft_arch *a,
+                       const weft_cost_options *o, int per_node, weft_writer *out)
 {
     wf_megatron_args(l, a, out);
     weft_print(out, "\n");
 }
 
 const wf_tool wf_tool_megatron = {"megatron",       "tp,cp,pp,dp",    check, write_args,
-                                  wf_megatron_read, wf_megatron_rows, 0};
+                                  wf_megatron_read, wf_megatron_rows, 0, NULL};

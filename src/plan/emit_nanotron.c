@@ -99,8 +99,8 @@ static void put_layout(const weft_layout *l, weft_writer *out)
                (long long)l->seq);
 }
 
-static void write_yaml(const weft_layout *l, const weft_arch *a, int per_node,
-                       weft_writer *out)
+static void write_yaml(const weft_layout *l, const weft_arch *a,
+                       const weft_cost_options *o, int per_node, weft_writer *out)
 {
     weft_print(out, "# add your own: data_stages, tokenizer, logging\n"
                     "checkpoints:\n  checkpoint_interval: 1000\n"

@@ -198,8 +198,8 @@ static void put_batch(const weft_layout *l, wf_line *line)
            (long long)(l->global_batch * l->seq));
 }
 
-static void write_flags(const weft_layout *l, const weft_arch *a, int per_node,
-                        weft_writer *out)
+static void write_flags(const weft_layout *l, const weft_arch *a,
+                        const weft_cost_options *o, int per_node, weft_writer *out)
 {
     wf_line line = {out, 0};
 
@@ -217,4 +217,4 @@ static void write_flags(const weft_layout *l, const weft_arch *a, int per_node,
 
 const wf_tool wf_tool_torchtitan = {
     "torchtitan",       "tp,cp,dp,pp",      check, write_flags,
-    wf_torchtitan_read, wf_torchtitan_rows, 1};
+    wf_torchtitan_read, wf_torchtitan_rows, 1, NULL};

@@ -156,11 +156,12 @@ weft_status weft_emit_check(weft_tool tool, const weft_layout *l, const weft_arc
 }
 
 weft_status weft_emit(weft_tool tool, const weft_layout *l, const weft_arch *a,
-                      int ranks_per_node, weft_writer *out)
+                      const weft_cost_options *o, int ranks_per_node, weft_writer *out)
 {
     WF_TRY(weft_emit_check(tool, l, a));
+    if (tools[tool]->check_options) WF_TRY(tools[tool]->check_options(o));
     int per_node = ranks_per_node > 0 ? ranks_per_node : weft_layout_world(l);
-    tools[tool]->write(l, a, per_node, out);
+    tools[tool]->write(l, a, o, per_node, out);
     return weft_writer_status(out);
 }
 

@@ -10,11 +10,13 @@ typedef struct wf_tool {
     const char *name, *order;
     /* What it cannot run: the failure. */
     weft_status (*check)(const weft_layout *l, const weft_arch *a);
-    void (*write)(const weft_layout *l, const weft_arch *a, int per_node,
-                  weft_writer *out);
+    void (*write)(const weft_layout *l, const weft_arch *a, const weft_cost_options *o,
+                  int per_node, weft_writer *out);
     weft_status (*read)(wf_flags *f, const weft_arch *given, weft_launch *out);
     const wf_flag_row *rows; /* ends without a name */
     int underscores;
+    /* What it has not of the way in which a layout was priced; NULL: it has all. */
+    weft_status (*check_options)(const weft_cost_options *o);
 } wf_tool;
 
 weft_status wf_megatron_read(wf_flags *f, const weft_arch *given,
@@ -48,6 +50,9 @@ void wf_arg(wf_line *line, const char *fmt, ...) WEFT_PRINTF(2, 3);
 void wf_quote(weft_writer *out, const char *word);
 
 void wf_megatron_args(const weft_layout *l, const weft_arch *a, weft_writer *out);
+/* The model as weft_arch_parse() takes it: "family=gpt2,layers=4,hidden=128,heads=4", and
+ * what else differs from what that makes of it; presets by name. */
+WEFT_API void wf_arch_text(const weft_arch *a, weft_writer *out);
 /* Layers of all stages; count [pp * vpp]. */
 void wf_stage_counts(const weft_layout *l, const weft_arch *a, int64_t *count);
 enum { WF_MOST_STAGES = 4096 };

@@ -10,6 +10,9 @@
 #include <cmocka.h>
 #include <weft/emit.h>
 
+#include "arch/fields.h"
+#include "plan/tool.h"
+
 #define LLAMA                                                                          \
     "family=llama,layers=24,hidden=1024,heads=16,kv_heads=8,ffn=2816,vocab=32000"
 #define MOE LLAMA ",experts=16,experts_per_token=2"
@@ -73,12 +76,20 @@ static weft_layout any_layout(int is_moe)
 
 /* ---- there and back ------------------------------------------------------------------- */
 
-static char *emitted(weft_tool tool, const weft_layout *l, const weft_arch *a)
+static char *emitted_as(weft_tool tool, const weft_layout *l, const weft_arch *a,
+                        const weft_cost_options *o)
 {
     weft_text text = {NULL, 0, 0};
     weft_writer out = weft_text_writer(&text);
-    if (weft_emit(tool, l, a, 8, &out)) fail_msg("%s", weft_status_message());
+    if (weft_emit(tool, l, a, o, 8, &out)) fail_msg("%s", weft_status_message());
     return text.s;
+}
+
+static char *emitted(weft_tool tool, const weft_layout *l, const weft_arch *a)
+{
+    weft_cost_options o;
+    weft_cost_defaults(&o);
+    return emitted_as(tool, l, a, &o);
 }
 
 static void assert_same_place(const weft_layout *a, const weft_layout *b)
@@ -187,6 +198,138 @@ static void megatron_lines_describe_the_model_too(void **state)
         weft_launch_clear(&got);
         free(text);
     }
+}
+
+/* ---- the model of weft's own line ------------------------------------------------------ */
+
+static weft_layout two_by_two(int64_t seq)
+{
+    weft_layout l;
+    weft_layout_defaults(&l);
+    l.tp = l.pp = l.dp = 2;
+    l.seq = seq;
+    l.global_batch = 8;
+    return l;
+}
+
+static void assert_same_arch(const weft_arch *a, const char *text)
+{
+    const wf_table *t = wf_arch_table();
+    weft_arch got = arch_of(text);
+    for (int i = 0; i < t->n; i++) {
+        const wf_field *f = &t->field[i];
+        const char *x = (const char *)a + f->offset,
+                   *y = (const char *)&got + f->offset;
+        if (f->type == WF_STRING ? strcmp(x, y) : memcmp(x, y, f->size))
+            fail_msg("%s of \"%s\" comes back changed", f->name, text);
+    }
+}
+
+static void arch_there_and_back(const weft_arch *a)
+{
+    weft_text text = {NULL, 0, 0};
+    weft_writer out = weft_text_writer(&text);
+    wf_arch_text(a, &out);
+    assert_int_equal(weft_writer_status(&out), WEFT_OK);
+    assert_same_arch(a, text.s);
+    weft_text_clear(&text);
+}
+
+/* Any model that weft train takes. */
+static weft_arch any_gpt2(void)
+{
+    static const char *const eps[] = {"1e-5", "1e-6", "0.00123456789012345678"};
+    char text[256], more[96];
+    int heads = 1 << below(4);
+
+    snprintf(text, sizeof text, "layers=%d,hidden=%d,heads=%d", 1 + below(8),
+             heads * (2 + 2 * below(40)), heads);
+    for (int i = 0; i < 6; i++) {
+        snprintf(more, sizeof more,
+                 i == 0   ? ",vocab=%d"
+                 : i == 1 ? ",positions=%d"
+                 : i == 2 ? ",ffn=%d"
+                 : i == 3 ? ",tied=%d"
+                 : i == 4 ? ",init_std=0.0%d"
+                          : ",rope_theta=%d",
+                 i == 3 ? below(2) : 1 + below(70000));
+        if (below(2)) strcat(text, more);
+    }
+    if (below(2)) {
+        strcat(text, ",norm_eps=");
+        strcat(text, one_of(eps, 3));
+    }
+    return arch_of(text);
+}
+
+static void models_come_back_from_their_text(void **state)
+{
+    static const char *const changed[] = {
+        MOE,
+        "deepseek-v3,mtp=1",
+        "deepseek-v3,layers=8,dense_layers=2,q_lora=0",
+        "llama3-8b,ffn=12000,heads=16",
+        "gemma3-1b,window=256",
+        "mixtral-8x7b,expert_ffn=7000,moe_every=2",
+        "gpt2,layers=6,vocab=256",
+        "gpt-oss-20b,v_head_dim=32",
+        "layers=4,hidden=128,heads=4,head_dim=16,kv_heads=2,family=qwen3"};
+    for (int i = 0; i < weft_arch_preset_count(); i++) {
+        weft_arch a = *weft_arch_preset_at(i), same = a;
+        arch_there_and_back(&a);
+        /* under another name each of its fields is said */
+        snprintf(same.name, sizeof same.name, "custom");
+        arch_there_and_back(&same);
+    }
+    for (size_t i = 0; i < sizeof changed / sizeof *changed; i++) {
+        weft_arch a = arch_of(changed[i]);
+        arch_there_and_back(&a);
+    }
+    for (int i = 0; i < 5000; i++) {
+        weft_arch a = any_gpt2();
+        arch_there_and_back(&a);
+    }
+}
+
+/* The model of the emitted command line, which must be what was planned. */
+static void weft_lines_train_the_model_that_was_planned(void **state)
+{
+    int taken = 0;
+
+    for (int i = 0; i < 2000; i++) {
+        weft_arch a = any_gpt2();
+        weft_layout l = two_by_two(a.positions);
+        char model[256];
+        if (weft_emit_check(WEFT_TOOL_WEFT, &l, &a)) continue;
+        char *text = emitted(WEFT_TOOL_WEFT, &l, &a);
+        assert_int_equal(sscanf(text, "mpirun -n 8 weft train --model %255s", model),
+                         1);
+        assert_same_arch(&a, model);
+        assert_non_null(strstr(text, " --data \"$DATA\" --dtype bf16 --tp 2"));
+        free(text);
+        taken++;
+    }
+    assert_true(taken > 200);
+}
+
+static void arithmetic_that_weft_has_not_is_refused(void **state)
+{
+    weft_arch a = arch_of("gpt2-tiny");
+    weft_layout l = two_by_two(128);
+    weft_cost_options o;
+    weft_text text = {NULL, 0, 0};
+    weft_writer out = weft_text_writer(&text);
+
+    weft_cost_defaults(&o);
+    o.math = WEFT_MATH_F32;
+    char *line = emitted_as(WEFT_TOOL_WEFT, &l, &a, &o);
+    assert_non_null(strstr(line, " --dtype f32 "));
+    free(line);
+    o.math = WEFT_MATH_FP8;
+    assert_int_equal(weft_emit(WEFT_TOOL_WEFT, &l, &a, &o, 8, &out), WEFT_E_INFEASIBLE);
+    assert_non_null(strstr(weft_status_message(), "--math fp8: weft train has f64"));
+    assert_int_equal(text.n, 0);
+    weft_text_clear(&text);
 }
 
 /* ---- lines as people write them -------------------------------------------------------- */
@@ -444,6 +587,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_emitted_reads_back_as_the_same_layout),
         cmocka_unit_test(megatron_lines_describe_the_model_too),
+        cmocka_unit_test(models_come_back_from_their_text),
+        cmocka_unit_test(weft_lines_train_the_model_that_was_planned),
+        cmocka_unit_test(arithmetic_that_weft_has_not_is_refused),
         cmocka_unit_test(scripts_are_read_with_quotes_comments_and_variables),
         cmocka_unit_test(flags_mean_what_megatron_makes_of_them),
         cmocka_unit_test(contradictions_and_what_has_no_model_are_refused_by_name),
