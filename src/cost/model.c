@@ -108,6 +108,32 @@ static weft_status check_achieved(const weft_cost_options *o)
                    f, least_achieved);
 }
 
+/* A rate of the data sheet, or a measured one. */
+static int has_rate(const weft_machine *m, int math)
+{
+    if (m->flops_per_s[math] > 0) return 1;
+    for (int i = 0; i < m->n_gemms; i++)
+        if (m->gemm[i].math == math) return 1;
+    return 0;
+}
+
+/* What the machine has instead is of as many bits or more, if it has any such. */
+static weft_status check_rate(const weft_machine *m, const weft_cost_options *o)
+{
+    int near = o->math;
+
+    if (o->achieved_flops_per_s > 0 || has_rate(m, o->math)) return WEFT_OK;
+    while (near >= 0 && !has_rate(m, near))
+        near--;
+    for (int i = 0; near < 0 && i < WEFT_N_MATHS; i++)
+        if (has_rate(m, i)) near = i;
+    return WF_FAIL(WEFT_E_INVALID,
+                   "machine %s has no rate for %s; it has one for %s: --math %s (weft "
+                   "train: --dtype)",
+                   m->name, weft_math_name((weft_math)o->math),
+                   weft_math_name((weft_math)near), weft_math_name((weft_math)near));
+}
+
 weft_status weft_cost_prepare(const weft_arch *a, const weft_machine *m,
                               const weft_cost_options *o, weft_cost_model *out)
 {
@@ -117,9 +143,7 @@ weft_status weft_cost_prepare(const weft_arch *a, const weft_machine *m,
     WF_TRY(check_achieved(o));
     if (o->math < 0 || o->math >= WEFT_N_MATHS)
         return WF_FAIL(WEFT_E_INVALID, "arithmetic %d is none of weft_math", o->math);
-    if (!(m->flops_per_s[o->math] > 0) && !o->achieved_flops_per_s && !m->n_gemms)
-        return WF_FAIL(WEFT_E_INVALID, "machine %s has no peak for %s", m->name,
-                       weft_math_name((weft_math)o->math));
+    WF_TRY(check_rate(m, o));
     if (!(o->params >= 0 && o->params < 1e18))
         return WF_FAIL(WEFT_E_INVALID, "params %g is outside 0 .. 1e18", o->params);
     out->arch = *a;

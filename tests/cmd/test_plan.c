@@ -54,6 +54,27 @@ static void the_lesson_is_one_command(void **state)
     done(&r);
 }
 
+/* As weft machine measure --dtype f32 writes it. */
+static void arithmetic_that_a_machine_lacks_is_named_with_what_it_has(void **state)
+{
+    write_text("here.json",
+               "{\"name\":\"here\",\"ranks_per_node\":2,\"memory\":\"8GB\","
+               "\"memory_bandwidth\":\"20GB/s\",\"tiers\":[{\"bandwidth\":\"5GB/s\"}],"
+               "\"f32\":\"100GFLOP/s\",\"gemms\":[{\"math\":\"f32\",\"m\":256,"
+               "\"n\":256,\"k\":256,\"flops_per_s\":9e10}]}");
+#define TINY "layers=4,hidden=128,heads=4 -M ./here.json --global-batch 16 --seq 128 "
+    refuses(2, "no rate for bf16; it has one for f32: --math f32", "report " TINY);
+    refuses(2, "no rate for bf16; it has one for f32: --math f32", "plan " TINY);
+    result r = weft("plan " TINY "--math f32");
+    assert_int_equal(r.rc, 0);
+    done(&r);
+    r = weft("report " TINY "--tp 1 --pp 1 --achieved-flops 50GFLOP/s");
+    assert_int_equal(r.rc, 0);
+    done(&r);
+    refuses(2, "no rate for fp8; it has one for bf16",
+            "report llama3-8b -M v100:1x8 --global-batch 64 --seq 4096 --math fp8");
+}
+
 static void what_does_not_fit_is_a_no(void **state)
 {
     result r =
@@ -352,6 +373,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_report_has_every_key_of_the_interface),
         cmocka_unit_test(the_lesson_is_one_command),
+        cmocka_unit_test(arithmetic_that_a_machine_lacks_is_named_with_what_it_has),
         cmocka_unit_test(what_does_not_fit_is_a_no),
         cmocka_unit_test(a_plan_has_every_key_of_the_interface),
         cmocka_unit_test(a_planned_layout_is_a_run_file_of_every_command),
