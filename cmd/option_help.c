@@ -37,9 +37,20 @@ static const char *value_word(const wf_item *it)
     }
 }
 
+/* "--sp", or "--[no-]sp" where it is on by default: how to switch it off. */
+static const char *label_of(const wf_item *it, const weft_text *now, char buf[88])
+{
+    char plain[80];
+    wf_item_label(it, plain);
+    if (!wf_item_is_flag(it) || !now->n || !strcmp(now->s, "false"))
+        return strcpy(buf, plain);
+    snprintf(buf, 88, "--[no-]%s", it->flag);
+    return buf;
+}
+
 static void put_item(weft_writer *out, const wf_item *it)
 {
-    char left[128], label[80];
+    char left[128], label[88];
     const char *value = value_word(it), *help;
     char letter = wf_item_letter(it);
     weft_text now = {0}, all = {0};
@@ -47,10 +58,10 @@ static void put_item(weft_writer *out, const wf_item *it)
     int n = letter && it->flag[1] ? snprintf(left, sizeof left, "  -%c, ", letter)
                                   : snprintf(left, sizeof left, "  ");
 
-    n += snprintf(left + n, sizeof left - (size_t)n, "%s%s%s", wf_item_label(it, label),
-                  *value ? " " : "", value);
-    help = it->row ? it->row->help : it->table->field[it->field].help;
     wf_item_print(it, &w);
+    n += snprintf(left + n, sizeof left - (size_t)n, "%s%s%s",
+                  label_of(it, &now, label), *value ? " " : "", value);
+    help = it->row ? it->row->help : it->table->field[it->field].help;
     weft_print(&text, "%s", help ? help : "");
     if (it->row && it->row->choices) weft_print(&text, ": %s", it->row->choices);
     if (now.n) weft_print(&text, " [%s]", now.s);

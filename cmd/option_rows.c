@@ -222,6 +222,25 @@ static weft_status set_item(const wf_item *it, const char *text)
     return wf_field_set(it->table, it->object, it->table->field[it->field].name, text);
 }
 
+/* Lengths of sequences are powers of two to everyone, and "4k" is 4000. */
+void wf_item_note(const wf_item *it, const char *command)
+{
+    size_t n = it->text ? strlen(it->text) : 0;
+    char k[32], ki[40], a[32], b[32];
+    double thousands, binary;
+
+    if (strcmp(it->flag, "seq") || n < 2 || n >= sizeof k ||
+        !strchr("kK", it->text[n - 1]))
+        return;
+    snprintf(k, sizeof k, "%s", it->text);
+    snprintf(ki, sizeof ki, "%.*sKi", (int)n - 1, it->text);
+    if (wf_num_f64("seq", k, WF_COUNT, &thousands) != WEFT_OK ||
+        wf_num_f64("seq", ki, WF_COUNT, &binary) != WEFT_OK)
+        return;
+    wf_cmd_note(command, "--seq %s is %s; %s is %s", k, wf_num_text(thousands, a), ki,
+                wf_num_text(binary, b));
+}
+
 weft_status wf_item_set(wf_item *it, const wf_assignment *a)
 {
     weft_status st = set_item(it, a->text);

@@ -51,6 +51,9 @@ const char *wf_item_label(const wf_item *it, char *buf);
  * key. */
 weft_status wf_item_set(wf_item *it, const wf_assignment *a);
 
+/* A note on stderr where a value that was taken is likely to mean another. */
+void wf_item_note(const wf_item *it, const char *command);
+
 /* The default for --help: what the variable holds; nothing for off, "" and a number that
  * the option itself does not take. */
 void wf_item_print(const wf_item *it, weft_writer *out);

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "cmd/option_rows.h"
 #include "cmd/stdio_writer.h"
+#include "cmd/terminal.h"
 
 /* popt's return values: item + 1, the same + NEGATED for --no-NAME, or a common one. */
 enum { NEGATED = 1 << 16, CONFIG = 1 << 17, PRINT_CONFIG, HELP };
@@ -173,6 +174,26 @@ static weft_status take(wf_arg_store *s, int val, char *arg)
     return wf_assign(s, val - 1, arg ? arg : "true", NULL);
 }
 
+static int is_truth(const char *word)
+{
+    return wf_has_word("true false yes no on off", word);
+}
+
+/* "--sp false": the flag takes no next word, and the word says nothing to anyone. */
+static weft_status check_truths(const wf_arg_store *s)
+{
+    for (int64_t k = 2; k < s->argc && strcmp(s->argv[k - 1], "--"); k++) {
+        const char *flag = s->argv[k - 1], *word = s->argv[k];
+        int item = strncmp(flag, "--", 2) ? -1 : wf_items_find(s, flag + 2);
+        if (item < 0 || !wf_item_is_flag(&s->item[item]) || !is_truth(word)) continue;
+        return WF_FAIL(WEFT_E_INVALID,
+                       "%s %s: an on/off flag has its value after '=': %s=%s, or "
+                       "--no-%s to switch it off",
+                       flag, word, flag, word, s->item[item].flag);
+    }
+    return WEFT_OK;
+}
+
 static weft_status collect_words(wf_arg_store *s, poptContext con, wf_args *out)
 {
     const char **words = poptGetArgs(con);
@@ -203,6 +224,7 @@ static weft_status read_line(const wf_command_line *line, wf_arg_store *s,
         st = rc > 0 ? take(s, rc, arg) : popt_error(line, s, con, rc);
         free(arg); /* popt's own, by malloc */
     }
+    if (st == WEFT_OK) st = check_truths(s);
     if (st == WEFT_OK) st = collect_words(s, con, out);
     poptFreeContext(con);
     return st;
@@ -243,7 +265,10 @@ static weft_status parse(const wf_command_line *line, int argc, char **argv,
     if (st != WEFT_OK || s->help) return st;
     int64_t n_line = s->n_set;
     if (s->config) WF_TRY(wf_config_read(s->config, line->layout, s));
-    return apply(s, n_line);
+    WF_TRY(apply(s, n_line));
+    for (int64_t i = 0; i < s->n_items && wf_launch_speaks(); i++)
+        wf_item_note(&s->item[i], line->command);
+    return WEFT_OK;
 }
 
 int wf_args_parse(const wf_command_line *line, int argc, char **argv, wf_args *out,

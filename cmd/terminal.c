@@ -16,10 +16,30 @@ int wf_terminal_width(void)
     return n >= 24 && n <= 10000 ? (int)n : 80;
 }
 
+/* Set by Open MPI and PMIx launchers, by hydra and by srun with PMI. */
+static const char *launch_rank(void)
+{
+    static const char *const names[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK",
+                                        "PMI_RANK"};
+    const char *rank = NULL;
+    for (int i = 0; i < 3 && !rank; i++)
+        rank = getenv(names[i]);
+    return rank;
+}
+
+int wf_launch_speaks(void)
+{
+    const char *rank = launch_rank();
+    return !rank || !strcmp(rank, "0");
+}
+
 int wf_terminal_color(void)
 {
-    const char *no = getenv("NO_COLOR"), *term = getenv("TERM");
+    const char *no = getenv("NO_COLOR"), *term = getenv("TERM"),
+               *force = getenv("CLICOLOR_FORCE");
     if (no && *no) return 0;
+    if (force && *force && strcmp(force, "0")) return 1;
+    if (launch_rank()) return 0;
     return isatty(STDOUT_FILENO) && term && strcmp(term, "dumb");
 }
 

@@ -23,9 +23,10 @@ typedef struct suffix {
     int exp10, exp2;
 } suffix;
 
-static const suffix count_suffix[] = {{"k", 3, 0},  {"K", 3, 0}, {"M", 6, 0},
-                                      {"B", 9, 0},  {"G", 9, 0}, {"T", 12, 0},
-                                      {"P", 15, 0}, {NULL, 0, 0}};
+static const suffix count_suffix[] = {
+    {"k", 3, 0},   {"K", 3, 0},   {"M", 6, 0},   {"B", 9, 0},   {"G", 9, 0},
+    {"T", 12, 0},  {"P", 15, 0},  {"Ki", 0, 10}, {"Mi", 0, 20}, {"Gi", 0, 30},
+    {"Ti", 0, 40}, {"Pi", 0, 50}, {NULL, 0, 0}};
 static const suffix byte_prefix[] = {
     {"", 0, 0},    {"k", 3, 0},   {"K", 3, 0},   {"M", 6, 0},   {"G", 9, 0},
     {"T", 12, 0},  {"P", 15, 0},  {"Ki", 0, 10}, {"Mi", 0, 20}, {"Gi", 0, 30},
@@ -42,7 +43,9 @@ static const struct {
     const char *help;
 } units[] = {
     [WF_PLAIN] = {NULL, {NULL}, "a number without a unit"},
-    [WF_COUNT] = {count_suffix, {"", NULL}, "a number such as 7B, 70e9 or 4k"},
+    [WF_COUNT] = {count_suffix,
+                  {"", NULL},
+                  "a number such as 7B, 70e9 or 4k (4000; 4Ki is 4096)"},
     [WF_BYTES] = {byte_prefix, {"B", NULL}, "bytes such as 80GiB, 24GB or 1048576"},
     [WF_BYTES_S] = {byte_prefix, {"B/s", NULL}, "bytes per second such as 450GB/s"},
     [WF_FLOPS_S] = {flop_prefix,

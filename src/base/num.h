@@ -6,7 +6,8 @@
 
 /* What a number measures decides which suffixes it may carry:
  *   PLAIN    none            0.1  1e-8
- *   COUNT    k M G|B T       7B  70e9  4k      (decimal)
+ *   COUNT    k M G|B T P     7B  70e9  4k      (k is 1000)
+ *            Ki Mi Gi Ti Pi  4Ki               (Ki is 1024)
  *   BYTES    B kB..PB KiB..PiB   80GiB  24GB   (k is 1000, Ki is 1024; a bare G is refused)
  *   BYTES_S  the same and /s     450GB/s
  *   FLOPS_S  FLOP/s or FLOPS     989TFLOP/s

@@ -72,7 +72,10 @@ static void kilo_is_1000_and_kibi_is_1024(void **state)
 {
     assert_true(i64("1kB", WF_BYTES) == 1000 && i64("1KiB", WF_BYTES) == 1024);
     assert_true(i64("4k", WF_COUNT) == 4000);
-    refused_i64("4Ki", WF_COUNT); /* counts are decimal */
+    assert_true(i64("4Ki", WF_COUNT) == 4096 && i64("1.5Mi", WF_COUNT) == 1572864);
+    assert_true(f64("4Ki", WF_COUNT) == 4096 && f64("2Gi", WF_COUNT) == 2147483648.0);
+    refused_i64("4ki", WF_COUNT);
+    refused_i64("4KiB", WF_COUNT);
     refused_i64("80G", WF_BYTES); /* GB or GiB? */
 }
 

@@ -94,6 +94,39 @@ static void on_off_flags_can_be_switched_off(void **state)
     }
 }
 
+static void a_flag_says_how_it_is_switched_off(void **state)
+{
+    result r = weft("report --help");
+    assert_non_null(strstr(r.out, "  --[no-]overlap-dp "));
+    assert_null(strstr(r.out, "[no-]sp"));
+    done(&r);
+    refuses(2, "--overlap-dp=false, or --no-overlap-dp",
+            "report llama3-8b --overlap_dp false");
+    refuses(2, "--no-json to switch it off", "mesh --tp 2 --json off");
+    refuses(2, "unexpected word 'false'", "mesh --tp 2 false");
+    r = weft("report llama3-8b -M h100:1x8 --global-batch 8 --seq 1024 "
+             "--no-overlap-dp --print-config");
+    assert_non_null(strstr(r.out, "\"overlap_dp\":false"));
+    done(&r);
+}
+
+/* SI as everywhere in weft, and no surprise. */
+static void a_sequence_of_thousands_is_told_from_a_power_of_two(void **state)
+{
+    result r = weft("model gpt2 --seq 1Ki");
+    assert_int_equal(r.rc, 0);
+    assert_non_null(strstr(r.out, "a sequence of 1024"));
+    assert_string_equal(r.err, "");
+    done(&r);
+    r = weft("model gpt2 --seq 1k");
+    assert_non_null(strstr(r.out, "a sequence of 1000"));
+    assert_string_equal(r.err, "weft model: note: --seq 1k is 1000; 1Ki is 1024\n");
+    done(&r);
+    r = weft("model gpt2 --seq 1000");
+    assert_string_equal(r.err, "");
+    done(&r);
+}
+
 static void a_run_file_gives_flags_and_the_command_line_overrides_it(void **state)
 {
     write_text("run.json",
@@ -188,6 +221,8 @@ const struct CMUnitTest option_tests[] = {
     cmocka_unit_test(values_are_demanded_and_judged),
     cmocka_unit_test(every_spelling_of_a_flag_is_the_flag),
     cmocka_unit_test(on_off_flags_can_be_switched_off),
+    cmocka_unit_test(a_flag_says_how_it_is_switched_off),
+    cmocka_unit_test(a_sequence_of_thousands_is_told_from_a_power_of_two),
     cmocka_unit_test(a_run_file_gives_flags_and_the_command_line_overrides_it),
     cmocka_unit_test(the_printed_configuration_reads_back_to_itself),
     cmocka_unit_test(options_that_were_not_given_are_not_in_it),
