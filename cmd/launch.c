@@ -27,14 +27,28 @@ static volatile sig_atomic_t caught;
 static char asked[96]; /* what the first signal is answered with */
 static size_t n_asked;
 
+/* A launcher ends a failing job by the same signals, and kills what is left of it a second
+ * later: its ranks answer when that time is over. */
+enum { LAUNCHER_S = 2 };
+static int answer_late;
+
+static void answer(int sig)
+{
+    int kept = errno;
+    ssize_t n = write(STDERR_FILENO, asked, n_asked);
+    (void)sig;
+    (void)n; /* nobody listens */
+    errno = kept;
+}
+
 static void on_signal(int sig)
 {
     if (caught) _exit(128 + sig); /* a second one does not wait */
     caught = sig;
-    int kept = errno;
-    ssize_t n = write(STDERR_FILENO, asked, n_asked);
-    (void)n; /* nobody listens */
-    errno = kept;
+    if (answer_late)
+        alarm(LAUNCHER_S);
+    else
+        answer(sig);
 }
 
 static void handle_signals(void (*handler)(int))
@@ -53,11 +67,23 @@ void wf_catch_signals(const wf_job *job)
                                    "weft %s: stopping after this step; a second signal "
                                    "ends it at once\n",
                                    job->command);
+    answer_late = job->world && n_asked;
+    if (answer_late) {
+        struct sigaction late = {.sa_handler = answer, .sa_flags = SA_RESTART};
+        sigemptyset(&late.sa_mask);
+        sigaction(SIGALRM, &late, NULL);
+    }
     handle_signals(on_signal);
+}
+
+void wf_signal_answered(void)
+{
+    if (answer_late) alarm(0);
 }
 
 void wf_let_signals_end(void)
 {
+    wf_signal_answered();
     handle_signals(SIG_DFL);
 }
 
@@ -184,6 +210,7 @@ static int run_mpi(wf_job *job, int n, weft_status (*rank)(weft_comm *comm, void
     }
     char message[1024];
     snprintf(message, sizeof message, "%s", weft_status_message());
+    n_asked = 0; /* no step follows */
     weft_comm_abort(job->world, st, message, 1);
     return WF_EXIT_FAULT; /* not reached where the back end can end the job */
 }

@@ -44,9 +44,12 @@ int wf_job_speaks(const wf_job *job);
 void wf_job_close(wf_job *job);
 
 /* SIGINT and SIGTERM ask for a clean end; 1 once one has come. The process that speaks
- * says so at once; a second signal ends it at once. */
+ * says so: at once, or under MPI, whose launchers end failing jobs by them too, after the
+ * time that those have left. A second signal ends it at once. */
 void wf_catch_signals(const wf_job *job);
 int wf_signalled(void);
+/* Other words have told of it: those of the signal are not needed any more. */
+void wf_signal_answered(void);
 /* From here on they end the process at once: nothing is left to be kept whole. */
 void wf_let_signals_end(void);
 #endif

@@ -154,11 +154,13 @@ static weft_status one_step(rank *r, int *stop)
     WF_TRY(hear_signals(r));
     WF_TRY(evaluate(r, &s, &loss));
     *stop = r->asked || s.step + 1 == t->iters;
-    if (*stop && r->asked && r->first)
+    if (*stop && r->asked && r->first) {
+        wf_signal_answered();
         fprintf(stderr, "weft train: stopped by a signal after step %lld of %lld%s%s\n",
                 (long long)s.step + 1, (long long)t->iters,
                 isnan(loss) && t->eval_iters ? "; not evaluated" : "",
                 t->sample ? "; no sample" : "");
+    }
     return report_step(r, &s, loss, (int64_t)worst[0]);
 }
 
