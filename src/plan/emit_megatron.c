@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Megatron-LM: arguments of pretrain_gpt.py (megatron/training/arguments.py). */
+#include <math.h>
 #include <string.h>
 
 #include "base/error.h"
+#include "base/num.h"
 #include "plan/tool.h"
 
 /* ---- what it can ------------------------------------------------------------------ */
@@ -77,8 +79,11 @@ static void put_attention(const weft_arch *a, wf_line *line)
     if (a->heads * a->head_dim != a->hidden && !a->kv_lora)
         wf_arg(line, "--kv-channels %lld", (long long)a->head_dim);
     if (a->qkv_bias && !a->mlp_bias) wf_arg(line, "--add-qkv-bias");
-    if (a->qk_norm) wf_arg(line, "--qk-layernorm");
+    if (a->qk_norm || a->kv_lora) wf_arg(line, "--qk-layernorm");
     if (a->window) wf_arg(line, "--window-size %lld,0", (long long)a->window);
+    if (a->window && a->full_every)
+        wf_arg(line, "--window-attn-skip-freq %lld", (long long)a->full_every);
+    if (a->sinks) wf_arg(line, "--softmax-type learnable");
     if (!a->kv_lora) return;
     wf_arg(line, "--multi-latent-attention");
     if (a->q_lora) wf_arg(line, "--q-lora-rank %lld", (long long)a->q_lora);
@@ -86,6 +91,58 @@ static void put_attention(const weft_arch *a, wf_line *line)
     wf_arg(line, "--qk-head-dim %lld", (long long)a->qk_nope);
     wf_arg(line, "--qk-pos-emb-head-dim %lld", (long long)a->qk_rope);
     wf_arg(line, "--v-head-dim %lld", (long long)a->v_head_dim);
+}
+
+/* Of the DeepSeek papers: V2, section 2.1.2 and their config.json; V3, section 2.1.2. The
+ * scores of V2 are not normalised again after the choice. */
+typedef struct router {
+    const char *family, *model; /* NULL: all others of the family */
+    const char *flags[5];
+} router;
+
+static const router routers[] = {
+    {"deepseek_v3",
+     "deepseek-v3",
+     {"--moe-router-score-function sigmoid", "--moe-router-enable-expert-bias",
+      "--moe-router-num-groups 8", "--moe-router-group-topk 4",
+      "--moe-router-topk-scaling-factor 2.5"}},
+    {"deepseek_v3",
+     NULL,
+     {"--moe-router-score-function sigmoid", "--moe-router-enable-expert-bias"}},
+    {"deepseek_v2",
+     "deepseek-v2",
+     {"--moe-router-pre-softmax", "--moe-router-num-groups 8",
+      "--moe-router-group-topk 3", "--moe-router-topk-scaling-factor 16.0"}},
+    {"deepseek_v2", "deepseek-v2-lite", {"--moe-router-pre-softmax"}},
+    {"deepseek_v2", NULL, {"--moe-router-pre-softmax"}},
+};
+
+/* The preset of this name, with other layers or widths too as long as it routes alike. */
+static int routes_as(const weft_arch *a, const char *model)
+{
+    for (int i = 0; i < weft_arch_preset_count(); i++) {
+        const weft_arch *p = weft_arch_preset_at(i);
+        if (!strcmp(p->name, model))
+            return a->experts == p->experts &&
+                   a->experts_per_token == p->experts_per_token;
+    }
+    return 0;
+}
+
+static const router *router_of(const weft_arch *a)
+{
+    for (size_t i = 0; i < sizeof routers / sizeof *routers; i++)
+        if (!strcmp(routers[i].family, a->family) &&
+            (!routers[i].model || routes_as(a, routers[i].model)))
+            return &routers[i];
+    return NULL;
+}
+
+static void put_router(const weft_arch *a, wf_line *line)
+{
+    const router *r = router_of(a);
+    for (int i = 0; r && i < 5 && r->flags[i]; i++)
+        wf_arg(line, "%s", r->flags[i]);
 }
 
 static void put_experts(const weft_arch *a, wf_line *line)
@@ -105,24 +162,43 @@ static void put_experts(const weft_arch *a, wf_line *line)
         wf_arg(line, "--moe-layer-freq %lld", (long long)a->moe_every);
     wf_arg(line, "--moe-token-dispatcher-type alltoall");
     wf_arg(line, "--moe-grouped-gemm");
+    put_router(a, line);
+}
+
+static void put_positions(const weft_layout *l, const weft_arch *a, wf_line *line)
+{
+    int64_t longest = a->positions > l->seq ? a->positions : l->seq;
+
+    if (a->position == WEFT_POS_ROPE) {
+        wf_arg(line, "--position-embedding-type rope");
+        wf_arg(line, "--rotary-base %.0f", a->rope_theta);
+        /* latent attention takes YaRN unless told otherwise */
+        if (a->kv_lora) wf_arg(line, "--rope-type rope");
+    }
+    if (a->position == WEFT_POS_NONE) wf_arg(line, "--position-embedding-type none");
+    wf_arg(line, "--max-position-embeddings %lld", (long long)longest);
+}
+
+static void put_number(wf_line *line, const char *flag, double x, double usual)
+{
+    char number[32];
+    if (x != usual) wf_arg(line, "%s %s", flag, wf_num_text(x, number));
 }
 
 static void put_model(const weft_layout *l, const weft_arch *a, wf_line *line)
 {
-    int64_t longest = a->positions > l->seq ? a->positions : l->seq;
-
     wf_arg(line, "--num-layers %lld", (long long)a->layers);
     wf_arg(line, "--hidden-size %lld", (long long)a->hidden);
     wf_arg(line, "--ffn-hidden-size %lld", (long long)a->ffn);
     put_attention(a, line);
     if (a->mlp == WEFT_MLP_SWIGLU) wf_arg(line, "--swiglu");
     if (a->norm == WEFT_RMSNORM) wf_arg(line, "--normalization RMSNorm");
+    put_number(line, "--norm-epsilon", a->norm_eps, 1e-5);
+    put_number(line, "--init-method-std", a->init_std, 0.02);
     if (!a->mlp_bias) wf_arg(line, "--disable-bias-linear");
-    if (a->position == WEFT_POS_ROPE) wf_arg(line, "--position-embedding-type rope");
-    if (a->position == WEFT_POS_NONE) wf_arg(line, "--position-embedding-type none");
+    put_positions(l, a, line);
     if (!a->tied) wf_arg(line, "--untie-embeddings-and-output-weights");
     put_experts(a, line);
-    wf_arg(line, "--max-position-embeddings %lld", (long long)longest);
     wf_arg(line, "--vocab-size %lld", (long long)a->vocab);
     wf_arg(line, "--make-vocab-size-divisible-by %lld", (long long)l->vocab_multiple);
 }
@@ -155,14 +231,16 @@ static void put_stages(const weft_layout *l, const weft_arch *a, wf_line *line)
         wf_arg(line, "--microbatch-group-size-per-virtual-pipeline-stage %d", l->group);
 }
 
-static void put_sharding(const weft_layout *l, wf_line *line)
+static void put_sharding(const weft_layout *l, const weft_cost_options *o,
+                         wf_line *line)
 {
     static const char *const what[] = {"", "", "optim_grads", "optim_grads_params"};
 
-    if (l->dp > 1) wf_arg(line, "--overlap-grad-reduce");
+    if (o->grad_bytes == 2) wf_arg(line, "--grad-reduce-in-bf16");
+    if (l->dp > 1 && o->overlap_dp) wf_arg(line, "--overlap-grad-reduce");
     if (l->zero == 0) return;
     wf_arg(line, "--use-distributed-optimizer");
-    if (l->dp > 1) wf_arg(line, "--overlap-param-gather");
+    if (l->dp > 1 && o->overlap_dp) wf_arg(line, "--overlap-param-gather");
     if (l->replicate > 1)
         wf_arg(line, "--num-distributed-optimizer-instances %d", l->replicate);
     if (l->zero < 2) return;
@@ -193,7 +271,37 @@ static void put_cp(const weft_layout *l, wf_line *line)
     wf_arg(line, "--cp-comm-type %s", how);
 }
 
-void wf_megatron_args(const weft_layout *l, const weft_arch *a, weft_writer *out)
+/* ---- how it was priced ---------------------------------------------------------------- */
+
+/* FlashAttention has no learned sinks; cuDNN's fused attention has. Dropout is on unless it
+ * is switched off, and 0.1 is what Megatron-LM takes by itself. */
+static void put_options(const weft_layout *l, const weft_arch *a,
+                        const weft_cost_options *o, wf_line *line)
+{
+    const char *dropout = o->dropout ? "0.1" : "0";
+
+    wf_arg(line, "--hidden-dropout %s", dropout);
+    wf_arg(line, "--attention-dropout %s", dropout);
+    wf_arg(line, "--attention-backend %s",
+           !o->fused_attention ? "unfused"
+           : a->sinks          ? "fused"
+                               : "flash");
+    if (o->fused_loss) wf_arg(line, "--cross-entropy-loss-fusion");
+    if (!o->overlap_pp && l->vpp > 1) wf_arg(line, "--no-overlap-p2p-communication");
+    if (o->math >= WEFT_MATH_BF16) wf_arg(line, "--bf16"); /* else fp32, its default */
+    if (o->math == WEFT_MATH_FP8) wf_arg(line, "--fp8-format hybrid");
+    if (o->math == WEFT_MATH_FP4) wf_arg(line, "--fp4-format e2m1");
+}
+
+static weft_status check_options(const weft_cost_options *o)
+{
+    if (o->math != WEFT_MATH_F64) return WEFT_OK;
+    return WF_FAIL(WEFT_E_INFEASIBLE,
+                   "--math f64: megatron has f32, bf16, fp8 and fp4");
+}
+
+void wf_megatron_args(const weft_layout *l, const weft_arch *a,
+                      const weft_cost_options *o, weft_writer *out)
 {
     wf_line line = {out, 0};
 
@@ -210,18 +318,43 @@ void wf_megatron_args(const weft_layout *l, const weft_arch *a, weft_writer *out
     wf_arg(&line, "--micro-batch-size %lld", (long long)l->micro_batch);
     wf_arg(&line, "--global-batch-size %lld", (long long)l->global_batch);
     wf_arg(&line, "--seq-length %lld", (long long)l->seq);
-    put_sharding(l, &line);
+    put_sharding(l, o, &line);
     put_recompute(l, &line);
-    wf_arg(&line, "--attention-backend flash");
-    wf_arg(&line, "--bf16");
+    put_options(l, a, o, &line);
+}
+
+/* What no flag of the line can say, as comments before it. */
+void wf_megatron_notes(const weft_layout *l, const weft_arch *a,
+                       const weft_cost_options *o, weft_writer *out)
+{
+    const router *r = router_of(a);
+
+    if (r && !r->model)
+        weft_print(out,
+                   "# yours: --moe-router-num-groups, --moe-router-group-topk and "
+                   "--moe-router-topk-scaling-factor, which %s does not tell\n",
+                   a->name);
+    if (a->router_bias && !r)
+        weft_print(out,
+                   "# pretrain_gpt.py has no flag for the bias of the router of "
+                   "%s: its shape is the same without\n",
+                   a->name);
+    if (!strcmp(a->family, "gpt_oss"))
+        weft_print(out, "# yours: the clamped SwiGLU of gpt-oss "
+                        "(--activation-func-clamp-value, --glu-linear-offset)\n");
+    if (a->position == WEFT_POS_ROPE && a->rope_theta != rint(a->rope_theta))
+        weft_print(out, "# --rotary-base takes whole numbers; the model has %g\n",
+                   a->rope_theta);
 }
 
 static void write_args(const weft_layout *l, const weft_arch *a,
                        const weft_cost_options *o, int per_node, weft_writer *out)
 {
-    wf_megatron_args(l, a, out);
+    wf_megatron_notes(l, a, o, out);
+    wf_megatron_args(l, a, o, out);
     weft_print(out, "\n");
 }
 
-const wf_tool wf_tool_megatron = {"megatron",       "tp,cp,pp,dp",    check, write_args,
-                                  wf_megatron_read, wf_megatron_rows, 0, NULL};
+const wf_tool wf_tool_megatron = {"megatron", "tp,cp,pp,dp",    check,
+                                  write_args, wf_megatron_read, wf_megatron_rows,
+                                  0,          check_options};

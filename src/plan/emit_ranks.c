@@ -56,8 +56,10 @@ static void write_batch(const weft_layout *l, const weft_arch *a,
         world);
     if ((l->tp > 1 || l->cp > 1) && l->zero < 2)
         weft_print(out, "export CUDA_DEVICE_MAX_CONNECTIONS=1 # until Blackwell\n");
-    weft_print(out, "\nargs=(\n    ");
-    wf_megatron_args(l, a, out);
+    weft_print(out, "\n");
+    wf_megatron_notes(l, a, o, out);
+    weft_print(out, "args=(\n    ");
+    wf_megatron_args(l, a, o, out);
     weft_print(out,
                "\n)\n"
                "# yours: data, tokenizer, learning rate, checkpoints\n"
@@ -72,7 +74,13 @@ static weft_status check_batch(const weft_layout *l, const weft_arch *a)
     return wf_tool_megatron.check(l, a);
 }
 
+static weft_status check_batch_options(const weft_cost_options *o)
+{
+    return wf_tool_megatron.check_options(o);
+}
+
 const wf_tool wf_tool_slurm = {.name = "slurm",
                                .order = "tp,cp,pp,dp",
                                .check = check_batch,
-                               .write = write_batch};
+                               .write = write_batch,
+                               .check_options = check_batch_options};

@@ -49,7 +49,11 @@ void wf_arg(wf_line *line, const char *fmt, ...) WEFT_PRINTF(2, 3);
 /* A word as a shell needs it: quoted where it must be. */
 void wf_quote(weft_writer *out, const char *word);
 
-void wf_megatron_args(const weft_layout *l, const weft_arch *a, weft_writer *out);
+/* Comments to stand before the arguments, a line each; the arguments. */
+void wf_megatron_notes(const weft_layout *l, const weft_arch *a,
+                       const weft_cost_options *o, weft_writer *out);
+void wf_megatron_args(const weft_layout *l, const weft_arch *a,
+                      const weft_cost_options *o, weft_writer *out);
 /* The model as weft_arch_parse() takes it: "family=gpt2,layers=4,hidden=128,heads=4", and
  * what else differs from what that makes of it; presets by name. */
 WEFT_API void wf_arch_text(const weft_arch *a, weft_writer *out);

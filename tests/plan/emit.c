@@ -200,7 +200,7 @@ static void megatron_lines_describe_the_model_too(void **state)
     }
 }
 
-/* ---- the model of weft's own line ------------------------------------------------------ */
+/* ---- as it was priced ------------------------------------------------------------------ */
 
 static weft_layout two_by_two(int64_t seq)
 {
@@ -211,6 +211,84 @@ static weft_layout two_by_two(int64_t seq)
     l.global_batch = 8;
     return l;
 }
+
+typedef struct priced {
+    const char *model, *option, *value, *has, *lacks;
+} priced;
+
+static const priced priced_rows[] = {
+    {"llama3-8b", "dropout", "0",
+     "--rotary-base 500000 --hidden-dropout 0 --attention-dropout 0 "
+     "--attention-backend flash --bf16",
+     "--cross-entropy-loss-fusion --norm-epsilon"},
+    {"llama3-8b", "dropout", "1", "--hidden-dropout 0.1 --attention-dropout 0.1", ""},
+    {"llama3-8b", "fused-attention", "0", "--attention-backend unfused", "flash"},
+    {"llama3-8b", "fused-loss", "1", "--cross-entropy-loss-fusion", ""},
+    {"llama3-8b", "overlap-dp", "0", "--bf16", "--overlap-grad-reduce"},
+    {"llama3-8b", "grad-bytes", "2", "--grad-reduce-in-bf16", ""},
+    {"llama3-8b", "math", "f32", "--hidden-dropout 0", "--bf16"},
+    {"llama3-8b", "math", "fp8", "--bf16 --fp8-format hybrid", ""},
+    {"qwen3-8b", "dropout", "0", "--qk-layernorm --norm-epsilon 1e-06", "# yours"},
+    {"gpt2", "dropout", "0", "--overlap-grad-reduce", "--rotary-base"},
+    {"gpt-oss-20b", "dropout", "0",
+     "--softmax-type learnable --attention-backend fused --window-size 128,0 "
+     "--window-attn-skip-freq 2",
+     ""},
+    {"deepseek-v3", "dropout", "0",
+     "--qk-layernorm --moe-router-score-function sigmoid "
+     "--moe-router-enable-expert-bias --moe-router-num-groups 8 "
+     "--moe-router-group-topk 4 --moe-router-topk-scaling-factor 2.5 --rope-type rope",
+     "# yours"},
+    {"deepseek-v2", "dropout", "0",
+     "--moe-router-pre-softmax --moe-router-group-topk 3 "
+     "--moe-router-topk-scaling-factor 16.0",
+     "sigmoid"},
+    {"deepseek-v2-lite", "dropout", "0", "--moe-router-pre-softmax",
+     "--moe-router-num-groups --q-lora-rank"},
+    {"deepseek-v3,experts=64", "dropout", "0", "sigmoid", "--moe-router-num-groups 8"},
+};
+
+/* Each flag with its values ("--a 1"), or any word before the first flag. */
+static void check_words(const char *text, const char *words, int wanted)
+{
+    char one[96];
+    while (*words) {
+        const char *end = strstr(words + 1, " --");
+        size_t n = end ? (size_t)(end - words) : strlen(words);
+        snprintf(one, sizeof one, "%.*s", (int)n, words);
+        if ((strstr(text, one) != NULL) != wanted)
+            fail_msg("%s\n%s \"%s\"", text, wanted ? "lacks" : "has", one);
+        words += n + (words[n] == ' ');
+    }
+}
+
+static void megatron_is_told_what_was_priced(void **state)
+{
+    for (size_t i = 0; i < sizeof priced_rows / sizeof *priced_rows; i++) {
+        const priced *r = &priced_rows[i];
+        weft_arch a = arch_of(r->model);
+        weft_layout l = two_by_two(1024);
+        weft_cost_options o;
+        weft_cost_defaults(&o);
+        weft_math math;
+        if (strcmp(r->option, "math")) {
+            assert_int_equal(weft_cost_set(&o, r->option, r->value), WEFT_OK);
+        } else {
+            assert_int_equal(weft_math_parse(r->value, &math), WEFT_OK);
+            o.math = math;
+        }
+        l.pp = 1;
+        for (int tool = 0; tool < 2; tool++) {
+            char *text =
+                emitted_as(tool ? WEFT_TOOL_SLURM : WEFT_TOOL_MEGATRON, &l, &a, &o);
+            check_words(text, r->has, 1);
+            if (!tool) check_words(text, r->lacks, 0);
+            free(text);
+        }
+    }
+}
+
+/* ---- the model of weft's own line ------------------------------------------------------ */
 
 static void assert_same_arch(const weft_arch *a, const char *text)
 {
@@ -587,6 +665,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_emitted_reads_back_as_the_same_layout),
         cmocka_unit_test(megatron_lines_describe_the_model_too),
+        cmocka_unit_test(megatron_is_told_what_was_priced),
         cmocka_unit_test(models_come_back_from_their_text),
         cmocka_unit_test(weft_lines_train_the_model_that_was_planned),
         cmocka_unit_test(arithmetic_that_weft_has_not_is_refused),
