@@ -90,9 +90,18 @@ static void text_rows(const weft_plan_row *r, int n, weft_writer *out)
     }
 }
 
+static int is_split(const weft_layout *l)
+{
+    return l->tp > 1 || l->cp > 1 || l->pp > 1 || l->ep > 1;
+}
+
 static void text_ladder(const weft_plan *p, weft_writer *out)
 {
     if (*p->ladder.why_not || !p->n_rows) return;
+    if (!is_split(&p->row[0].layout)) {
+        weft_print(out, "\nNo split of the model is needed, and row 1 has none.\n");
+        return;
+    }
     weft_print(out, "\nNo split of the model is needed: ");
     wf_put_layout_words(&p->ladder.layout, out);
     weft_print(out, " fits");
@@ -102,11 +111,15 @@ static void text_ladder(const weft_plan *p, weft_writer *out)
                     "PP).\n");
 }
 
-static int is_sorted(const weft_plan *p)
+typedef struct warnings {
+    weft_writer *out;
+    int n;
+} warnings;
+
+static void text_warning(void *ctx, const char *rule, const char *text)
 {
-    for (int i = 1; i < p->n_rows; i++)
-        if (p->row[i].cost.step_time_s < p->row[i - 1].cost.step_time_s) return 0;
-    return 1;
+    warnings *w = ctx;
+    weft_print(w->out, "%srow 1: %s\n", w->n++ ? "" : "\n", text);
 }
 
 void weft_plan_write_text(const weft_cost_model *q, const weft_plan *p,
@@ -118,13 +131,16 @@ void weft_plan_write_text(const weft_cost_model *q, const weft_plan *p,
                "step s", "TFLOP/s", "bub %", "GB");
     text_rows(p->row, p->n_rows, out);
     if (!p->n_rows) weft_print(out, "no layout fits: %s\n", p->why_none);
-    if (!is_sorted(p))
-        weft_print(out, "not by time alone: what is no more than the tie slower than "
-                        "the fastest counts as equal, and the simpler comes first\n");
+    if (p->n_rows > 1 && p->row[1].cost.step_time_s < p->row[0].cost.step_time_s)
+        weft_print(out, "row 1 is the simplest of those that are no more than the tie "
+                        "slower than the fastest; the others stand by time\n");
     text_row("plain DP", &p->plain_dp, out);
     text_row("ZeRO-3", &p->zero3, out);
     if (p->n_front) weft_print(out, "\nfaster or smaller, none both\n");
     text_rows(p->front, p->n_front, out);
+    warnings w = {out, 0};
+    if (p->n_rows)
+        weft_plan_warnings(q, &p->row[0].layout, &p->row[0].cost, text_warning, &w);
     text_ladder(p, out);
     weft_print(
         out,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "plan/rank.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/near.h"
@@ -68,12 +69,20 @@ int wf_winner(const weft_plan_row *row, int n, double tie)
     return best;
 }
 
+static int by_time(const void *a, const void *b)
+{
+    const weft_plan_row *x = a, *y = b;
+    if (x->cost.step_time_s != y->cost.step_time_s)
+        return x->cost.step_time_s < y->cost.step_time_s ? -1 : 1;
+    return wf_is_simpler(x, y) ? -1 : wf_is_simpler(y, x);
+}
+
 void wf_rank_rows(weft_plan_row *row, int n, double tie)
 {
-    for (int i = 0; i < n; i++) {
-        int k = i + wf_winner(row + i, n - i, tie);
-        weft_plan_row first = row[k];
-        memmove(row + i + 1, row + i, (size_t)(k - i) * sizeof *row);
-        row[i] = first;
-    }
+    if (n < 1) return;
+    int k = wf_winner(row, n, tie);
+    weft_plan_row first = row[k];
+    row[k] = row[0];
+    row[0] = first;
+    qsort(row + 1, (size_t)n - 1, sizeof *row, by_time);
 }

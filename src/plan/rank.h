@@ -6,7 +6,7 @@
 /* Of rows[0 .. n-1] the one that wins: the fastest, or the simplest of those within `tie`
  * of it; equal ones by time, then by their text, so that it is always the same. */
 int wf_winner(const weft_plan_row *row, int n, double tie);
-/* Winner first, then the winner of the rest, and so on. */
+/* The winner first, then the others by time. */
 void wf_rank_rows(weft_plan_row *row, int n, double tie);
 /* Would a come before b among equals? */
 int wf_is_simpler(const weft_plan_row *a, const weft_plan_row *b);

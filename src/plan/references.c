@@ -17,9 +17,15 @@ static weft_plan_options data_parallel(const weft_cost_model *q,
     x.given.dp = weft_machine_ranks(&q->machine);
     x.given.zero = zero;
     x.given.group = 0;
+    /* one stage: what is said of a pipeline has nothing to say */
+    x.given.vpp = 1;
+    snprintf(x.given.schedule, sizeof x.given.schedule, "1f1b");
+    snprintf(x.given.placement, sizeof x.given.placement, "auto");
+    snprintf(x.given.stage_layers, sizeof x.given.stage_layers, "even");
     x.fixed = 1u << WEFT_DIM_TP | 1u << WEFT_DIM_CP | 1u << WEFT_DIM_PP |
               1u << WEFT_DIM_DP | 1u << WEFT_DIM_EP | 1u << WEFT_DIM_ZERO |
-              1u << WEFT_DIM_REPLICATE;
+              1u << WEFT_DIM_REPLICATE | 1u << WEFT_DIM_VPP | 1u << WEFT_DIM_SCHEDULE |
+              1u << WEFT_DIM_STAGE_LAYERS;
     x.tool = -1;
     return x;
 }

@@ -38,11 +38,11 @@ static weft_status try_layout(wf_search *s, const weft_layout *l, weft_plan_row 
 
 /* ---- recompute --------------------------------------------------------------------------- */
 
-static void put_prefix(weft_layout *l, const char *more, int64_t k, const char *less,
-                       int64_t stages)
+static void put_prefix(weft_layout *l, const char *more, int k, const char *less,
+                       int stages)
 {
-    snprintf(l->recompute, sizeof l->recompute, "%s*%lld,%s*%lld", more, (long long)k,
-             less, (long long)(stages - k));
+    snprintf(l->recompute, sizeof l->recompute, "%.12s*%d,%.12s*%d", more, k, less,
+             stages - k);
 }
 
 /* `less` on the last stages, which hold fewest micro-batches: the most of them that fit, by
@@ -50,12 +50,12 @@ static void put_prefix(weft_layout *l, const char *more, int64_t k, const char *
 static weft_status try_prefix(wf_search *s, const weft_layout *row, const char *less,
                               weft_plan_row *best)
 {
-    int64_t stages = wf_layout_stages(row), low = 0, high = stages;
+    int stages = (int)wf_layout_stages(row), low = 0, high = stages;
     weft_layout l = *row;
     weft_cost c;
 
     while (high - low > 1) {
-        int64_t k = low + (high - low) / 2;
+        int k = low + (high - low) / 2;
         put_prefix(&l, row->recompute, k, less, stages);
         WF_TRY(wf_value(&s->pool, s->q, &l, NULL, &c));
         WF_TRY(wf_search_tick(s));
