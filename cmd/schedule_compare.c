@@ -64,11 +64,35 @@ weft_status wf_schedule_side_open(const wf_schedule_args *a, const wf_args *args
     x->word = word;
     x->a = *a;
     WF_TRY(read_word(word, x));
+    x->read = weft_schedule_kind_find(x->kind) != NULL;
     WF_TRY(wf_schedule_make(&x->a, args, &x->s, &bound));
     x->r = (wf_schedule_result){.s = &x->s, .lower_bound = bound};
     WF_TRY(weft_schedule_check(&x->s, a->outstanding, &x->r.report));
     return wf_schedule_simulate(a, picture && wf_schedule_wants_picture(a, &x->s),
                                 &x->r);
+}
+
+static int may_be_on(const wf_schedule_side *x, weft_placement_kind placement)
+{
+    return !*x->why && !wf_schedule_says_placement(&x->a) &&
+           x->s.placement == WEFT_PLACE_SINGLE && placement != WEFT_PLACE_SINGLE &&
+           weft_schedule_kind_placements(weft_schedule_kind_find(x->kind)) >>
+                   placement &
+               1;
+}
+
+void wf_schedule_note_placements(int n, const wf_schedule_side *x)
+{
+    for (int i = 0; i < n; i++)
+        for (int k = 0; k < n; k++) {
+            if (*x[k].why || !may_be_on(&x[i], x[k].s.placement)) continue;
+            const char *name = wf_placement_name(x[k].s.placement);
+            wf_cmd_note("schedule",
+                        "%s has placement single here, %s has %s; %s,placement=%s is "
+                        "searched on that",
+                        x[i].word, x[k].word, name, x[i].word, name);
+            break;
+        }
 }
 
 void wf_schedule_side_close(wf_schedule_side *x)
@@ -177,6 +201,7 @@ static weft_status run(const wf_schedule_args *a, const wf_args *args, side x[2]
     weft_writer out = wf_stdout_writer();
     for (int i = 0; i < 2; i++)
         WF_TRY(wf_schedule_side_open(a, args, args->word[1 + i], 1, &x[i]));
+    wf_schedule_note_placements(2, x);
     if (a->svg) WF_TRY(put_svg(a->svg, x));
     if (a->svg && !strcmp(a->svg, "-")) return WEFT_OK;
     return a->json ? put_json(a, x, &out) : put_text(a, x, &out);

@@ -10,6 +10,8 @@ typedef struct wf_schedule_side {
     const char *word; /* as typed */
     wf_schedule_args a;
     char kind[64], placement[16];
+    int read; /* the word is a kind with values of its own: it may be that it cannot */
+    char why[512]; /* it cannot, in these flags; else "" */
     weft_schedule s;
     wf_schedule_result r;
 } wf_schedule_side;
@@ -17,6 +19,9 @@ typedef struct wf_schedule_side {
 WEFT_MUST_CHECK weft_status wf_schedule_side_open(const wf_schedule_args *a,
                                                   const wf_args *args, const char *word,
                                                   int picture, wf_schedule_side *x);
+/* Kinds that are made on one placement here and could be on that of another one here: a
+ * note tells. */
+void wf_schedule_note_placements(int n, const wf_schedule_side *x);
 void wf_schedule_side_close(wf_schedule_side *x);
 
 /* Most of an in-flight count of its ranks, in full stages: a chunk is a part of one, and so

@@ -4,6 +4,7 @@
 
 #include "base/alloc.h"
 #include "base/error.h"
+#include "base/json.h"
 #include "cmd/schedule_side.h"
 #include "cmd/stdio_writer.h"
 
@@ -17,13 +18,17 @@ static void put_head(const wf_schedule_side *x, int width, weft_writer *out)
     weft_print(out, " %9s\n", "messages");
 }
 
-/* Change is against the first row. */
+/* Change is against the first row that has times. */
 static void put_row(const wf_schedule_side *x, const wf_schedule_side *first, int width,
                     weft_writer *out)
 {
     const weft_schedule_report *held = &x->r.report;
     double all = x->r.sim.eval.makespan, before = first->r.sim.eval.makespan;
 
+    if (*x->why) {
+        weft_print(out, "%-*s %s\n", width, x->word, x->why);
+        return;
+    }
     weft_print(out, "%-*s %11.6g", width, x->word, all);
     if (before > 0)
         weft_print(out, " %+7.1f %%", 100 * (all / before - 1));
@@ -47,12 +52,25 @@ static int longest_word(int n, const wf_schedule_side *x)
     return most;
 }
 
+static void json_refused(const wf_schedule_side *x, weft_writer *out)
+{
+    wf_json j = wf_json_begin(out);
+    wf_json_object(&j);
+    wf_json_put_string(&j, "kind", x->kind);
+    wf_json_put_string(&j, "error", x->why);
+    wf_json_end_object(&j);
+    weft_print(out, "\n");
+}
+
 static weft_status put_json(const wf_schedule_args *a, int n, const wf_schedule_side *x,
                             weft_writer *out)
 {
     for (int i = 0; i < n; i++) {
         weft_print(out, i ? "," : "[");
-        WF_TRY(wf_schedule_report_json(a, &x[i].r, out));
+        if (*x[i].why)
+            json_refused(&x[i], out);
+        else
+            WF_TRY(wf_schedule_report_json(a, &x[i].r, out));
     }
     weft_print(out, "]\n");
     return weft_writer_status(out);
@@ -61,10 +79,35 @@ static weft_status put_json(const wf_schedule_args *a, int n, const wf_schedule_
 static weft_status put_text(int n, const wf_schedule_side *x, weft_writer *out)
 {
     int width = longest_word(n, x);
-    put_head(x, width, out);
+    const wf_schedule_side *first = x;
+    while (*first->why)
+        first++;
+    put_head(first, width, out);
     for (int i = 0; i < n; i++)
-        put_row(&x[i], x, width, out);
+        put_row(&x[i], first, width, out);
     return weft_writer_status(out);
+}
+
+/* A kind that cannot be made in these flags has its reason for a row. A word that is no kind,
+ * or memory of this machine that ends, ends all. */
+static weft_status open_all(const wf_schedule_args *a, const wf_args *args, int n,
+                            wf_schedule_side *x)
+{
+    weft_status first = WEFT_OK, st;
+    int made = 0, told = -1;
+    for (int i = 0; i < n; i++) {
+        st = wf_schedule_side_open(a, args, args->word[1 + i], 0, &x[i]);
+        made += st == WEFT_OK;
+        if (st == WEFT_OK) continue;
+        if (!x[i].read ||
+            (st != WEFT_E_INVALID && st != WEFT_E_MISMATCH && st != WEFT_E_INFEASIBLE))
+            return st;
+        snprintf(x[i].why, sizeof x[i].why, "%s", weft_status_message());
+        if (told >= 0) continue;
+        told = i;
+        first = st;
+    }
+    return made ? WEFT_OK : WF_FAIL(first, "%s", x[told].why);
 }
 
 weft_status wf_schedule_table(const wf_schedule_args *a, const wf_args *args)
@@ -74,9 +117,8 @@ weft_status wf_schedule_table(const wf_schedule_args *a, const wf_args *args)
     int n = args->n - 1;
 
     WF_TRY(WF_ALLOC(n, &x));
-    weft_status st = WEFT_OK;
-    for (int i = 0; i < n && st == WEFT_OK; i++)
-        st = wf_schedule_side_open(a, args, args->word[1 + i], 0, &x[i]);
+    weft_status st = open_all(a, args, n, x);
+    if (st == WEFT_OK) wf_schedule_note_placements(n, x);
     if (st == WEFT_OK) st = a->json ? put_json(a, n, x, &out) : put_text(n, x, &out);
     for (int i = 0; i < n; i++)
         wf_schedule_side_close(&x[i]);

@@ -220,6 +220,50 @@ static void more_than_two_kinds_are_a_table(void **state)
     done(&r);
 }
 
+static void a_kind_that_cannot_is_a_row_with_its_reason(void **state)
+{
+    static const char kinds[] = "schedule compare 1f1b zb-auto optimal zb-v -p 4 -m 8 ";
+    result r = weft("%s--mem-limit 4", kinds);
+    assert_int_equal(r.rc, 0);
+    assert_non_null(
+        strstr(r.out, "1f1b         --mem-limit 4: the order of 1f1b is fixed"));
+    assert_non_null(strstr(r.out, "zb-auto               27    +0.0 %"));
+    done(&r);
+    r = weft("%s--stage-tf 1,1,1,1.5", kinds);
+    assert_int_equal(r.rc, 0);
+    assert_non_null(
+        strstr(r.out, "zb-auto      --stage-tf: zb-auto is made for equal"));
+    done(&r);
+    json_t *j = weft_json("%s--mem-limit 4 --json", kinds);
+    assert_int_equal(json_array_size(j), 4);
+    assert_non_null(json_object_get(json_array_get(j, 3), "error"));
+    assert_null(json_object_get(json_array_get(j, 1), "error"));
+    assert_true(number(json_array_get(j, 1), "makespan") == 27);
+    json_decref(j);
+    /* two have a picture and a difference, which one alone has not; nor have none a row */
+    refuses(2, "the order of 1f1b is fixed",
+            "schedule compare 1f1b zb-auto -p 4 -m 8 --mem-limit 4");
+    refuses(2, "the order of 1f1b is fixed",
+            "schedule compare 1f1b gpipe zb-h1 -p 4 -m 8 --mem-limit 4");
+}
+
+static void what_is_compared_on_another_placement_is_told(void **state)
+{
+    result r = weft("schedule compare zb-v optimal -p 2 -m 4 --summary");
+    assert_non_null(strstr(r.err, "optimal has placement single here, zb-v has v; "
+                                  "optimal,placement=v"));
+    done(&r);
+    r = weft("schedule compare 1f1b zb-v optimal -p 2 -m 4");
+    assert_non_null(strstr(r.err, "optimal,placement=v"));
+    done(&r);
+    r = weft("schedule compare 1f1b zb-v optimal,placement=v -p 2 -m 4");
+    assert_string_equal(r.err, "");
+    done(&r);
+    r = weft("schedule --help");
+    assert_non_null(strstr(r.out, "optimal,placement=v"));
+    done(&r);
+}
+
 static void kinds_that_cannot_be_compared_are_refused(void **state)
 {
     refuses(2, "compare takes two kinds or more, found 1",
@@ -240,6 +284,8 @@ const struct CMUnitTest schedule_draw_tests[] = {
     cmocka_unit_test(trace_events_keep_the_rules_of_their_format),
     cmocka_unit_test(two_kinds_stand_beside_each_other),
     cmocka_unit_test(more_than_two_kinds_are_a_table),
+    cmocka_unit_test(a_kind_that_cannot_is_a_row_with_its_reason),
+    cmocka_unit_test(what_is_compared_on_another_placement_is_told),
     cmocka_unit_test(kinds_that_cannot_be_compared_are_refused),
 };
 const int n_schedule_draw_tests =
