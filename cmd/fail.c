@@ -24,7 +24,7 @@ int wf_cmd_fail(const char *command, weft_status st)
     snprintf(words, sizeof words, "%s", weft_status_message());
     wf_plain(words);
     fprintf(stderr, "weft %s: %s\n", command, *words ? words : weft_status_name(st));
-    return exit_code(st);
+    return st == WEFT_E_IO && wf_out_lost() ? WF_EXIT_FAULT : exit_code(st);
 }
 
 static void say(const char *command, const char *kind, const char *fmt, va_list ap)

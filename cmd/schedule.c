@@ -165,12 +165,26 @@ static int outputs_clash(const wf_schedule_args *a)
     return 0;
 }
 
+/* Before a search of seconds, not after it. */
+static int check_outputs(const wf_schedule_args *a)
+{
+    const char *path[] = {a->svg, a->trace, a->csv};
+    for (int i = 0; i < 3; i++) {
+        int why = path[i] ? wf_out_refused(path[i]) : 0;
+        if (why)
+            return wf_cmd_usage("schedule", "%.200s cannot be written: %s", path[i],
+                                strerror(why));
+    }
+    return 0;
+}
+
 static int dispatch(wf_schedule_args *a, const wf_args *args)
 {
     weft_schedule s;
     const char *word = args->n ? args->word[0] : a->kind;
     int clash = outputs_clash(a);
 
+    if (!clash) clash = check_outputs(a);
     if (clash) return clash;
     if (!word)
         return wf_cmd_usage("schedule",
@@ -305,7 +319,9 @@ int wf_cmd_schedule(int argc, char **argv)
                  "sim FILE",
         .about = "Makes a pipeline schedule, checks it (order, deadlock, memory), "
                  "simulates and draws "
-                 "it.\ncheck and sim take a schedule of your own in the --ops or --csv "
+                 "it.\nIn compare a kind may have values of its own: "
+                 "interleaved,v=2,group=8 optimal,placement=v.\ncheck and sim take a "
+                 "schedule of your own in the --ops or --csv "
                  "form. Times "
                  "may carry\na unit (12ms); they are costs without one otherwise.",
         .examples =
@@ -313,8 +329,8 @@ int wf_cmd_schedule(int argc, char **argv)
             "  weft schedule 1f1b -p 4 -m 12\n"
             "  weft schedule interleaved -p 4 -m 12 -v 3 --svg timeline.svg\n"
             "  weft schedule compare 1f1b zb-h1 -p 4 -m 8 --svg both.svg\n"
-            "  weft schedule compare 1f1b interleaved,v=2 zb-h1 zb-v optimal -p 4 -m "
-            "8\n"
+            "  weft schedule compare 1f1b interleaved,v=2 zb-h1 zb-v "
+            "optimal,placement=v -p 4 -m 8\n"
             "  weft schedule 1f1b -p 4 -m 8 --stage-tf 1,1,1,1.5 --latency 0.1\n"
             "  weft schedule zb-auto -p 4 -m 8 --tf 5 --ti 6 --tw 4 --mem-limit 6\n"
             "  weft schedule optimal -p 4 -m 8 --stage-tf 1.2,1,1,1.4 --latency 0.1 "

@@ -54,6 +54,43 @@ static int is_special(const char *path)
     return !stat(path, &st) && !S_ISREG(st.st_mode);
 }
 
+static int is_folder(const char *path)
+{
+    struct stat st;
+    return !stat(path, &st) && S_ISDIR(st.st_mode);
+}
+
+/* 0, or why the folder that holds `path` takes no new name. */
+static int names_refused(const char *path)
+{
+    enum { MOST_PATH = 4096 };
+    char dir[MOST_PATH] = ".";
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    while (n && path[n - 1] != '/')
+        n--;
+    if (n >= sizeof dir) return ENAMETOOLONG;
+    if (n) snprintf(dir, sizeof dir, "%.*s", (int)n, path);
+    return access(dir, W_OK | X_OK) ? errno : 0;
+}
+
+int wf_out_refused(const char *path)
+{
+    if (!strcmp(path, "-")) return 0;
+    if (is_folder(path)) return EISDIR;
+    if (!is_special(path)) return names_refused(path);
+    return access(path, W_OK) ? errno : 0;
+}
+
+int wf_out_folder_refused(const char *path)
+{
+    struct stat st;
+    if (stat(path, &st)) return errno == ENOENT ? names_refused(path) : errno;
+    if (!S_ISDIR(st.st_mode)) return ENOTDIR;
+    return access(path, W_OK | X_OK) ? errno : 0;
+}
+
 static weft_status open_temp(const char *path, wf_out_file *file)
 {
     int64_t n = (int64_t)strlen(path) + 8;
@@ -97,6 +134,13 @@ static int close_file(wf_out_file *file)
     return fclose(file->f) | bad;
 }
 
+static int lost;
+
+int wf_out_lost(void)
+{
+    return lost;
+}
+
 weft_status wf_out_file_commit(wf_out_file *file)
 {
     weft_status st = WEFT_OK;
@@ -107,6 +151,7 @@ weft_status wf_out_file_commit(wf_out_file *file)
         st = cannot("written", file->path);
     else if (file->temp && rename(file->temp, file->path))
         st = cannot("put in place", file->path);
+    lost |= st != WEFT_OK;
     if (st != WEFT_OK && file->temp) unlink(file->temp);
     wf_free(file->temp);
     *file = (wf_out_file){0};

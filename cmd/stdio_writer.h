@@ -22,6 +22,13 @@ typedef struct wf_out_file {
     const char *path;
 } wf_out_file;
 
+/* 0, or the errno with which wf_out_file_open() would fail: to be asked before the work
+ * whose result the file is to hold. Makes nothing. */
+int wf_out_refused(const char *path);
+/* The same of a folder that is there or is to be made. */
+int wf_out_folder_refused(const char *path);
+/* Has a file that could be opened not taken all of its text? A fault, no bad input. */
+int wf_out_lost(void);
 WEFT_MUST_CHECK weft_status wf_out_file_open(const char *path, wf_out_file *file);
 /* Close and rename. On failure the temporary file is removed; either way the file is
  * done. */

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "cmd/commands.h"
 #include "cmd/model_file.h"
+#include "cmd/stdio_writer.h"
 #include "cmd/train_machine.h"
 #include "layout/fields.h"
 
@@ -148,6 +149,25 @@ static weft_status resolve(wf_train *t)
     return check_numbers(t);
 }
 
+/* Before anything is read or worked out. They are made and opened, which may replace what
+ * was there, when all else is ready. */
+static weft_status check_outputs(const wf_train *t)
+{
+    int why = t->trace_dir ? wf_out_folder_refused(t->trace_dir) : 0;
+
+    if (why)
+        return WF_FAIL(WEFT_E_IO, "--trace %s: cannot write there: %s", t->trace_dir,
+                       strerror(why));
+    if (!t->log_path) return WEFT_OK;
+    if (access(t->log_path, F_OK))
+        why = wf_out_refused(t->log_path);
+    else
+        why = access(t->log_path, W_OK) ? errno : 0;
+    return why ? WF_FAIL(WEFT_E_IO, "--log %s: cannot open: %s", t->log_path,
+                         strerror(why))
+               : WEFT_OK;
+}
+
 /* What a run leaves behind is tried before the first step, not after the last. */
 static weft_status check_trace_dir(const wf_train *t)
 {
@@ -203,6 +223,7 @@ static weft_status plan_trace(wf_train *t)
 
 static weft_status prepare(wf_train *t)
 {
+    if (!t->dry_run && wf_job_speaks(&t->job)) WF_TRY(check_outputs(t));
     WF_TRY(resolve(t));
     WF_TRY(weft_fault_check(weft_layout_world(&t->cfg.layout),
                             t->iters > t->verify_steps ? t->iters : t->verify_steps));
@@ -225,8 +246,10 @@ static weft_status prepare(wf_train *t)
 
 static int finish(wf_train *t, int rc)
 {
-    if (t->log && weft_log_close(t->log) != WEFT_OK && rc == WF_EXIT_OK)
-        rc = wf_cmd_fail("train", WEFT_E_IO);
+    if (t->log && weft_log_close(t->log) != WEFT_OK && rc == WF_EXIT_OK) {
+        wf_cmd_fail("train", WEFT_E_IO);
+        rc = WF_EXIT_FAULT; /* it could be opened */
+    }
     weft_reference_destroy(t->ref);
     weft_data_destroy(t->data);
     wf_train_forecast_clear(t);

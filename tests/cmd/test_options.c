@@ -214,6 +214,23 @@ static void output_that_cannot_be_written_is_a_fault_told_once(void **state)
     }
 }
 
+/* A file that takes no more is a fault wherever it is; one that cannot be opened is input,
+ * and is told before there is work for it. */
+static void a_full_disk_and_a_bad_path_are_told_apart(void **state)
+{
+    refuses(3, "/dev/full cannot be written",
+            "schedule 1f1b -p 2 -m 2 --svg /dev/full");
+    refuses(3, "/dev/full cannot be written",
+            "schedule compare 1f1b zb-h1 -p 2 -m 2 --svg /dev/full");
+    refuses(2, "no/x.svg cannot be written: No such file",
+            "schedule 1f1b -p 99999 -m 2 --svg no/x.svg");
+    refuses(2, "no/x.csv cannot be written: No such file",
+            "schedule check nofile --csv no/x.csv");
+    refuses(2, ". cannot be written: Is a directory",
+            "schedule 1f1b -p 2 -m 2 --csv .");
+    assert_null(read_text("x.svg"));
+}
+
 const struct CMUnitTest option_tests[] = {
     cmocka_unit_test(help_and_version_go_to_stdout_with_status_0),
     cmocka_unit_test(no_subcommand_is_bad_usage),
@@ -228,5 +245,6 @@ const struct CMUnitTest option_tests[] = {
     cmocka_unit_test(options_that_were_not_given_are_not_in_it),
     cmocka_unit_test(bad_run_files_are_named_with_line_or_key),
     cmocka_unit_test(output_that_cannot_be_written_is_a_fault_told_once),
+    cmocka_unit_test(a_full_disk_and_a_bad_path_are_told_apart),
 };
 const int n_option_tests = sizeof option_tests / sizeof *option_tests;

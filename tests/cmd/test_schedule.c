@@ -357,7 +357,7 @@ static void files_appear_whole_or_not_at_all(void **state)
     write_text("keep.svg", "old");
     refuses(2, "not-there/x.svg cannot be written",
             "schedule 1f1b -p 2 -m 2 --summary --svg not-there/x.svg");
-    refuses(2, "/dev/full cannot be written",
+    refuses(3, "/dev/full cannot be written",
             "schedule 1f1b -p 2 -m 2 --svg /dev/full");
     refuses(2, "-v 2", "schedule 1f1b -p 2 -m 2 -v 2 --svg keep.svg");
     char *text = read_text("keep.svg");

@@ -128,6 +128,10 @@ static void what_would_be_written_is_tried_first(void **state)
             SMALL "--data book.txt --trace no/where");
     refuses(2, "--compare: --train-iters 1: at least 2",
             SMALL "--data book.txt --train-iters 1 --compare");
+    refuses(2, "--trace no/where: cannot write there: No such file",
+            SMALL "--data no-book.txt --trace no/where");
+    refuses(2, "--log no/where.jsonl: cannot open: No such file",
+            SMALL "--data no-book.txt --log no/where.jsonl");
     refuses(2, "--trace: --train-iters 1: at least 2",
             SMALL "--data book.txt --train-iters 1 --trace t");
 }
