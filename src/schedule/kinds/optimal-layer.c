@@ -19,8 +19,8 @@
 #include "base/alloc.h"
 
 enum {
-    BUCKETS = 1 << 12,
-    MOST_COMPARED = 128, /* of those as far in F and I: the last ones       */
+    BUCKETS = 1 << 14,
+    MOST_COMPARED = 64, /* of those as far in F and I: the last ones       */
     NOBODY = -1
 };
 
@@ -132,7 +132,7 @@ static int settle(wf_layer *l, const wf_entry *new, const unsigned char *count, 
 {
     double slack = 1e-9 * (fabs(new->sum) + new->left);
     int *at = &l->bucket[new->hash % BUCKETS];
-    for (int looked = 0; *at != NOBODY && looked < MOST_COMPARED; looked++) {
+    for (int looked = 0; *at != NOBODY && looked < MOST_COMPARED;) {
         wf_entry *e = &l->entry[*at];
         const double *time = l->time + e->time;
         int *next = &e->next;
@@ -140,6 +140,7 @@ static int settle(wf_layer *l, const wf_entry *new, const unsigned char *count, 
             at = next;
             continue;
         }
+        looked++;
         if (e->sum <= new->sum + slack &&
             e->left <= new->left + slack &&no_later(time, l->scratch, n) &&
             is_as_far(l, count_of(l, e), count))

@@ -19,10 +19,11 @@ enum {
     LAST_WIDTH = 4096, /* ... to here, or to so many lanes of them in all           */
     SEARCH_WORK = 8000000,
     SEARCH_STEPS = 1 << 21, /* partial schedules that are kept to the end          */
-    SMALL = 144, /* ops: p = 4, m = 6, v = 2. So few are searched depth first ...  */
-    MOST_SEEN = 1 << 16, /* ... for so many partial schedules, by layers of ...    */
-    SMALL_WIDTH = 2048,  /* ... this before there are moves, ...                   */
-    WHOLE_WIDTH = 16384  /* ... and then mostly to the end                         */
+    MOST_SEEN = 1 << 16,    /* of them depth first                                 */
+    SMALL = 144, /* ops: p = 4, m = 6, v = 2. So few are searched by layers of ... */
+    SMALL_WIDTH = 2048, /* ... this before there are moves, and after them of ...  */
+    LAST_SMALL = 8192,  /* ... this and depth first again, mostly to the end       */
+    MOST_SEEN_LAST = 1 << 20
 };
 
 static int is_done(const wf_searcher *a)
@@ -210,10 +211,10 @@ static weft_status search_layers(wf_searcher *a, int width)
     return WEFT_OK;
 }
 
-static weft_status dive(wf_searcher *a)
+static weft_status dive(wf_searcher *a, int most)
 {
     int found;
-    WF_TRY(wf_order_dive(&a->x, &a->window, a->bound.makespan, MOST_SEEN,
+    WF_TRY(wf_order_dive(&a->x, &a->window, a->bound.makespan, most,
                          a->makespan * (1 - 1e-9), a->order, &found));
     take(a, found);
     return WEFT_OK;
@@ -234,6 +235,13 @@ static int most_width(const wf_searcher *a)
     return most < LAST_WIDTH ? (int)most : LAST_WIDTH;
 }
 
+/* What a small problem adds after the moves. */
+static weft_status search_small(wf_searcher *a)
+{
+    WF_TRY(search_layers(a, LAST_SMALL));
+    return is_done(a) ? WEFT_OK : dive(a, MOST_SEEN_LAST);
+}
+
 weft_status wf_search(wf_searcher *a)
 {
     int64_t ops = a->x.p * a->x.len, moves = wf_least(MOST_MOVES, MOVE_WORK / ops);
@@ -242,10 +250,10 @@ weft_status wf_search(wf_searcher *a)
     WF_TRY(try_kinds(a));
     try_lists(a);
     if (width <= most && !is_done(a)) WF_TRY(search_layers(a, width));
-    if (is_small && !is_done(a)) WF_TRY(dive(a));
+    if (width <= most && !is_done(a)) WF_TRY(dive(a, MOST_SEEN));
     if (is_small && !is_done(a)) WF_TRY(search_layers(a, SMALL_WIDTH));
     if (moves >= 100 && !is_done(a)) WF_TRY(make_moves(a, moves));
-    if (is_small && !is_done(a)) return search_layers(a, WHOLE_WIDTH);
+    if (is_small && !is_done(a)) return search_small(a);
     for (; width < most / 1.5 && !is_done(a); width *= 4)
         WF_TRY(search_layers(a, (int)wf_least(4 * width, most)));
     return WEFT_OK;

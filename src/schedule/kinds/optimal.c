@@ -21,8 +21,11 @@
  *   layers   of smaller problems: partial schedules that could become the shortest, op
  *            by op (optimal-beam.c). Of small ones that is mostly all there are, and then
  *            the schedule is proved to be a shortest one
+ *   depth    the same partial schedules depth first (optimal-dive.c): what it finds lowers
+ *            the target
  *   moves    on the critical path of the best of these (optimal-improve.c)
- *   layers   wider, below what was found
+ *   layers   wider, below what was found; up to 144 ops then depth first again, mostly to
+ *            the end
  *
  * It ends where the time is that of the bound. All effort is counted in ops that are
  * looked at, not in seconds, so that the same input gives the same schedule. Layers are
