@@ -37,7 +37,7 @@ int wf_allowed_cpus(void);
 /* First line of a small file into buf; 0 when it cannot be read. */
 int wf_first_line(const char *path, char *buf, int size);
 
-void wf_doctor_cpus(wf_doctor *d);      /* mask, quota, oversubscription, topology */
+void wf_doctor_cpus(wf_doctor *d); /* mask, quota, oversubscription, load, topology */
 void wf_doctor_kernels(wf_doctor *d);   /* instruction sets, oneDNN, BLAS, threads */
 void wf_doctor_memory(wf_doctor *d);    /* memory, limits, /tmp                    */
 void wf_doctor_shm(wf_doctor *d);       /* /dev/shm: size, leftovers               */

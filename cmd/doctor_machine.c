@@ -15,6 +15,7 @@
 #endif
 
 #include "cmd/doctor.h"
+#include "cmd/load.h"
 
 /* ---- CPUs ----------------------------------------------------------------------- */
 
@@ -64,7 +65,24 @@ static void check_mask(wf_doctor *d, int allowed, int online)
     }
 }
 
-static void check_load(wf_doctor *d, int allowed)
+/* What else runs here: a job's own ranks are no one else. */
+static void check_load(wf_doctor *d)
+{
+    wf_load now;
+    int busy = wf_busy(&now);
+
+    if (under_launcher() || now.average < 0) return;
+    wf_found(d, "load", busy ? WF_LEVEL_SLOW : WF_LEVEL_OK,
+             "the load average is %.2f on %d CPU%s%s", now.average, now.cpus,
+             now.cpus == 1 ? "" : "s", busy ? ": something else runs here" : "");
+    if (busy)
+        wf_fix(
+            d,
+            "wait for it: ps -e --sort=-pcpu -o pcpu,pid,user,args | head shows what "
+            "it is");
+}
+
+static void check_ranks(wf_doctor *d, int allowed)
 {
     int wanted = d->ranks * d->threads;
     double quota = cpu_quota();
@@ -77,12 +95,12 @@ static void check_load(wf_doctor *d, int allowed)
     }
     if (under_launcher()) return; /* the mask is one rank's, not the job's */
     if (wanted <= allowed) {
-        wf_found(d, "load", WF_LEVEL_OK, "%d rank%s x %d thread%s on %d CPU%s",
+        wf_found(d, "ranks", WF_LEVEL_OK, "%d rank%s x %d thread%s on %d CPU%s",
                  d->ranks, d->ranks == 1 ? "" : "s", d->threads,
                  d->threads == 1 ? "" : "s", allowed, allowed == 1 ? "" : "s");
         return;
     }
-    wf_found(d, "load", WF_LEVEL_SLOW, "%d rank%s x %d thread%s = %d on %d CPU%s",
+    wf_found(d, "ranks", WF_LEVEL_SLOW, "%d rank%s x %d thread%s = %d on %d CPU%s",
              d->ranks, d->ranks == 1 ? "" : "s", d->threads, d->threads == 1 ? "" : "s",
              wanted, allowed, allowed == 1 ? "" : "s");
     wf_fix(d, "fine for tests; under Open MPI add --oversubscribe --mca "
@@ -116,7 +134,8 @@ void wf_doctor_cpus(wf_doctor *d)
 {
     int allowed = wf_allowed_cpus(), online = (int)sysconf(_SC_NPROCESSORS_ONLN);
     check_mask(d, allowed, online);
-    check_load(d, allowed);
+    check_ranks(d, allowed);
+    check_load(d);
 #ifdef WEFT_HAVE_HWLOC
     check_topology(d);
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weft machine measure: time this machine and write what it is as a machine file. */
-#define _DEFAULT_SOURCE /* getloadavg */
+#define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "cmd/commands.h"
 #include "cmd/launch.h"
+#include "cmd/load.h"
 #include "cmd/stdio_writer.h"
 
 typedef struct measuring {
@@ -71,19 +72,6 @@ static weft_backend backend_of(const char *name)
     return WEFT_BACKEND_AUTO;
 }
 
-/* Times of a machine that does something else are too long. */
-static void warn_of_load(void)
-{
-    double load, cores = (double)sysconf(_SC_NPROCESSORS_ONLN);
-
-    if (getloadavg(&load, 1) < 1 || load <= cores / 2) return;
-    wf_cmd_note(
-        "machine measure",
-        "the load average is %.2f on %.0f core%s: something else runs here, and "
-        "what is measured beside it is too slow",
-        load, cores, cores == 1 ? "" : "s");
-}
-
 static weft_status prepare(measuring *x, int world)
 {
     WF_TRY(read_dtypes(x));
@@ -93,7 +81,7 @@ static weft_status prepare(measuring *x, int world)
     if (x->o.seconds == 0) x->o.seconds = x->o.quick ? 2 : 40;
     if (!wf_job_speaks(&x->job)) return WEFT_OK;
     WF_TRY(wf_out_file_open(x->path, &x->file));
-    warn_of_load();
+    wf_note_load("machine measure", "what is measured beside it is too slow");
     return WEFT_OK;
 }
 

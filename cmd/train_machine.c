@@ -7,6 +7,7 @@
 #include "base/alloc.h"
 #include "base/error.h"
 #include "base/json.h"
+#include "cmd/load.h"
 #include "cmd/machine_file.h"
 #include "cmd/train_machine.h"
 
@@ -87,6 +88,8 @@ void wf_train_put_forecast(const wf_train *t)
            f->name, 1e3 * f->cost.step_time_s, 1e3 * p->compute, 1e3 * p->tp_comm,
            1e3 * p->pp_comm, 1e3 * p->dp_comm, 1e3 * p->bubble, 1e3 * p->optimizer,
            f->cost.tokens_per_s, f->cost.memory.total / 1e6);
+    if (f->threads)
+        wf_note_load("train", "the steps beside it take longer than is predicted");
     if (f->threads && f->threads != t->cfg.threads)
         wf_cmd_note("train",
                     "machine %s was measured with %d thread%s a rank, this run has %d",
