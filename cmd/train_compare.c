@@ -2,6 +2,7 @@
 /* The measured timeline beside the predicted one. The prediction simulates the schedule
  * with the op times measured in the first half of the recorded steps; what it is compared
  * with is the second half. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <weft/draw.h>
@@ -21,6 +22,7 @@ typedef struct halves {
     double *dur;
     weft_trace predicted, measured;
     double predicted_s, measured_s;
+    int drawn; /* step of `measured` */
     weft_eval eval;
 } halves;
 
@@ -32,6 +34,22 @@ static weft_status pipeline_ranks(const weft_engine *e, int **out)
 
     WF_TRY(WF_ALLOC(pp, out));
     return weft_mesh_group(mesh, 0, 1u << WEFT_PP, &n, *out);
+}
+
+/* The step that stands for all: of the slice, the one whose time is nearest to `time_s`. */
+static int step_near(const weft_pipeline_slice *s, double time_s)
+{
+    int best = s->first_step;
+    double off = HUGE_VAL;
+
+    for (int step = s->first_step; step <= s->last_step; step++) {
+        double d = fabs(weft_pipeline_time(s, step) - time_s);
+        if (d < off) {
+            off = d;
+            best = step;
+        }
+    }
+    return best;
 }
 
 static weft_status predict(const weft_engine *e, halves *h)
@@ -46,7 +64,8 @@ static weft_status predict(const weft_engine *e, halves *h)
     snprintf(h->predicted.unit, sizeof h->predicted.unit, "s");
     h->predicted_s = h->eval.makespan;
     WF_TRY(weft_pipeline_median(&h->second, &h->measured_s));
-    return weft_pipeline_step(&h->second, h->second.last_step, &h->measured);
+    h->drawn = step_near(&h->second, h->measured_s);
+    return weft_pipeline_step(&h->second, h->drawn, &h->measured);
 }
 
 int wf_train_recorded(const weft_trace *all, int *first)
@@ -91,10 +110,11 @@ static weft_status show(const halves *h)
                            .ascii = wf_terminal_ascii(),
                            .color = wf_terminal_color()};
 
-    printf("\npipeline of tp 0, dp 0: measured (last step), and predicted by "
-           "simulating the same "
-           "schedule\nwith the median op times of steps %d..%d\n",
-           h->first.first_step, h->first.last_step);
+    printf(
+        "\npipeline of tp 0, dp 0: measured (step %d, the nearest to the median), and "
+        "predicted by\nsimulating the same schedule with the median op times of steps "
+        "%d..%d\n",
+        h->drawn, h->first.first_step, h->first.last_step);
     WF_TRY(weft_draw_text_pair(&h->measured, &h->predicted, &o, &out));
     printf("pipeline time, median of steps %d..%d: measured %.2f ms, predicted %.2f ms "
            "(%+.1f %%)\n",

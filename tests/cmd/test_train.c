@@ -320,7 +320,7 @@ static void a_signal_ends_a_run_after_a_whole_step(void **state)
     assert_true(steps > 2);
     assert_non_null(strstr(err, " of 100000000; not evaluated; no sample\n"));
     assert_string_equal(rc, "3\n");
-    assert_non_null(strstr(out, "pipeline of tp 0, dp 0: measured (last step)"));
+    assert_non_null(strstr(out, "pipeline of tp 0, dp 0: measured (step "));
     assert_traces("t", steps);
     assert_int_equal(log[strlen(log) - 1], '\n');
     assert_null(strstr(log, "held_out_loss"));
