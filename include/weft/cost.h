@@ -234,10 +234,11 @@ WEFT_API void weft_cost_memory(const weft_cost_model *q, const weft_layout *l, i
 WEFT_API void weft_cost_durations(const weft_cost_model *q, const weft_layout *l,
                                   const weft_schedule *shape, double *dur,
                                   weft_link_tier tier[WEFT_MAX_TIERS], weft_costs *out);
-/** The step from the pipeline's makespan: out is what weft_cost_evaluate() gave; what lies
- *  outside the pipeline (DP, optimizer) is added and the parts and rates follow. */
+/** The step from the makespan of schedule `s`: out is what weft_cost_evaluate() gave; what
+ *  lies outside the pipeline (DP, optimizer) is added and the parts and rates follow. */
 WEFT_API void weft_cost_with_makespan(const weft_cost_model *q, const weft_layout *l,
-                                      double makespan, weft_cost *out);
+                                      const weft_schedule *s, double makespan,
+                                      weft_cost *out);
 
 WEFT_END
 #endif

@@ -10,7 +10,8 @@
 typedef struct gathered {
     double bound, busy_most, mean_busy;
     double alone; /* as much as the bound, from one rank with its own DP             */
-    wf_rank slowest;  /* the busiest */
+    wf_rank slowest; /* the busiest */
+    int slowest_rank;
     double after;     /* of any rank: DP that is exposed, less what idles at its end  */
     double optimizer; /* of the slowest */
     double dp_total;
@@ -60,6 +61,7 @@ static void gather_rank(wf_line *x, int rank, weft_cost *out, gathered *g)
     if (busy > g->busy_most) {
         g->busy_most = busy;
         g->slowest = r;
+        g->slowest_rank = rank;
     }
     wf_dp dp = wf_dp_price(&x->p, &r);
     g->after = fmax(g->after, dp.exposed - tail);
@@ -111,8 +113,32 @@ static double estimate(const wf_line *x, const gathered *g)
 
 /* ---- parts and rates ------------------------------------------------------------- */
 
-static void fill_parts(const wf_line *x, const gathered *g, double makespan,
-                       weft_cost *out)
+/* The part of a rank's backwards that the schedule runs in one piece. */
+static double whole_part(const weft_schedule *s, int rank)
+{
+    int64_t whole = 0, split = 0;
+
+    for (int64_t i = s->first[rank]; i < s->first[rank + 1]; i++) {
+        whole += s->op[i].kind == WEFT_OP_B;
+        split += s->op[i].kind == WEFT_OP_I;
+    }
+    return whole ? (double)whole / (double)(whole + split) : 0;
+}
+
+/* `all` has backwards as I and W; of those in one piece TP's reduction hides behind W. */
+static void hide_in_whole(const wf_rank *r, double n, weft_time_parts *t, double *busy)
+{
+    double hidden = fmax(0, n * (r->i + r->w - r->b));
+    double of_tp = fmin(hidden, t->tp_comm);
+
+    t->tp_comm -= of_tp;
+    t->compute -= hidden - of_tp;
+    *busy -= hidden;
+}
+
+/* s: what ran, or NULL: how many backwards are in one piece is not known then. */
+static void fill_parts(const wf_line *x, const gathered *g, const weft_schedule *s,
+                       double makespan, weft_cost *out)
 {
     const wf_rank *r = &g->slowest;
     double m = (double)x->p.m;
@@ -123,11 +149,13 @@ static void fill_parts(const wf_line *x, const gathered *g, double makespan,
     t->cp_comm = m * (r->all.cp_comm + r->again.cp_comm);
     t->ep_comm = m * (r->all.ep_comm + r->again.ep_comm);
     t->recompute = m * r->again.compute;
-    double busy = m * (r->all.total + r->again.total), idle = makespan - busy;
-    if (idle < 0) { /* pairs that overlap take less than their sum */
-        t->compute += idle;
-        idle = 0;
-    }
+    double busy = m * (r->all.total + r->again.total);
+    if (s && x->splits)
+        hide_in_whole(r, m * whole_part(s, g->slowest_rank), t, &busy);
+    else if (x->splits && busy > makespan)
+        hide_in_whole(r, fmin(m, (busy - makespan) / (r->i + r->w - r->b)), t, &busy);
+    double idle = fmax(0, makespan - busy);
+    t->compute += fmin(0, makespan - busy); /* rounding */
     double hops = x->shape.p > 1 ? 2.0 * (x->shape.p - 1) * wf_p2p_s(&x->p) : 0;
     t->pp_comm = fmin(idle, hops);
     t->bubble = idle - t->pp_comm;
@@ -223,7 +251,7 @@ weft_status wf_cost_evaluate(const weft_cost_model *q, const weft_layout *l,
     int whole = gather_all(x, stop, out, &g);
     if (least) *least = g.least;
     if (!whole) return WEFT_OK;
-    fill_parts(x, &g, estimate(x, &g), out);
+    fill_parts(x, &g, NULL, estimate(x, &g), out);
     out->bound_s = g.bound + out->time.dp_comm + out->time.optimizer;
     /* The DP that the passes hide grows with them: of one rank both together never take less
      * on slower links, of two ranks they may. */
@@ -242,7 +270,8 @@ weft_status weft_cost_evaluate(const weft_cost_model *q, const weft_layout *l,
 }
 
 void wf_cost_with_makespan(const weft_cost_model *q, const weft_layout *l,
-                           wf_prices *cache, double makespan, weft_cost *out)
+                           wf_prices *cache, const weft_schedule *s, double makespan,
+                           weft_cost *out)
 {
     wf_line x;
     gathered g;
@@ -250,12 +279,12 @@ void wf_cost_with_makespan(const weft_cost_model *q, const weft_layout *l,
 
     if (wf_line_make(q, l, cache, NULL, &x) != WEFT_OK) return;
     gather_all(&x, NULL, &fresh, &g);
-    fill_parts(&x, &g, makespan, out);
+    fill_parts(&x, &g, s, makespan, out);
     fill_rates(&x, &g, out);
 }
 
 void weft_cost_with_makespan(const weft_cost_model *q, const weft_layout *l,
-                             double makespan, weft_cost *out)
+                             const weft_schedule *s, double makespan, weft_cost *out)
 {
-    wf_cost_with_makespan(q, l, NULL, makespan, out);
+    wf_cost_with_makespan(q, l, NULL, s, makespan, out);
 }

@@ -83,5 +83,6 @@ void wf_cost_durations(const weft_cost_model *q, const weft_layout *l, wf_prices
                        const weft_schedule *shape, double *dur,
                        weft_link_tier tier[WEFT_MAX_TIERS], weft_costs *out);
 void wf_cost_with_makespan(const weft_cost_model *q, const weft_layout *l,
-                           wf_prices *cache, double makespan, weft_cost *out);
+                           wf_prices *cache, const weft_schedule *s, double makespan,
+                           weft_cost *out);
 #endif

@@ -285,7 +285,7 @@ weft_status wf_simulate_step(wf_pool *pool, const weft_cost_model *q,
                    sizeof *pool->dur));
     wf_cost_durations(q, l, &pool->prices, s, pool->dur, tier, &costs);
     WF_TRY(makespan(pool, l, s, &costs, &whole));
-    wf_cost_with_makespan(q, l, &pool->prices, whole, io);
+    wf_cost_with_makespan(q, l, &pool->prices, s, whole, io);
     return WEFT_OK;
 }
 

@@ -27,7 +27,7 @@ static weft_status simulate(const weft_cost_model *q, const weft_layout *l,
 
     weft_cost_durations(q, l, s, dur, tier, &costs);
     WF_TRY(weft_simulate(s, &costs, trace, &eval));
-    weft_cost_with_makespan(q, l, eval.makespan, out);
+    weft_cost_with_makespan(q, l, s, eval.makespan, out);
     weft_eval_clear(&eval);
     WF_TRY(wf_predict_held(q, l, NULL, s, memory, &out->memory));
     if (q->options.exact_memory) WF_TRY(wf_predict_exact(q, l, s, memory));

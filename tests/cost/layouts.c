@@ -136,6 +136,36 @@ static void an_order_of_ranks_differs_only_in_its_tiers(void **state)
     assert_true(differ > 20);
 }
 
+/* Where TP's reductions hide, the same is computed: what they hide behind is no compute
+ * less, and no bubble. */
+static void what_tp_hides_is_communication(void **state)
+{
+    static const char *const layouts[] = {
+        "tp=8 pp=8 sp=1 vpp=2 schedule=dualpipe", "tp=8 pp=8 sp=1 vpp=2 schedule=zb-v",
+        "tp=8 pp=8 sp=1 schedule=zb-h1", "tp=8 pp=8 sp=1 vpp=5 schedule=interleaved-zb",
+        "tp=8 pp=8 sp=1 schedule=1f1b"};
+    weft_cost_options o;
+    weft_cost_defaults(&o);
+    weft_cost_model hides = given_model("llama3-70b", "h100:8x8", &o);
+    o.overlap_tp = 0;
+    weft_cost_model shows = given_model("llama3-70b", "h100:8x8", &o);
+    int hidden = 0;
+    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
+        char text[128];
+        weft_cost a, b;
+        snprintf(text, sizeof text, "%s global_batch=64", layouts[i]);
+        weft_layout l = given_layout(&hides.arch, text);
+        MUST(weft_predict(&hides, &l, NULL, NULL, &a));
+        MUST(weft_predict(&shows, &l, NULL, NULL, &b));
+        assert_float_equal(a.time.compute, b.time.compute, 1e-9 * b.time.compute);
+        assert_true(a.time.tp_comm <= b.time.tp_comm);
+        hidden += a.time.tp_comm < b.time.tp_comm;
+        assert_true(a.time.bubble >= 0 && b.time.bubble >= 0);
+        assert_float_equal(sum(&a.time), a.step_time_s, 1e-9 * a.step_time_s);
+    }
+    assert_true(hidden >= 2); /* of dualpipe and 1f1b, whose backwards are whole */
+}
+
 /* Weights that every rank of cp and dp gathers come over the links of its box, whichever
  * axis is nearer: 8 links, whose ranks all gather at once. */
 static void no_order_gathers_weights_faster_than_the_boxes_take_them_in(void **state)
@@ -242,6 +272,7 @@ int main(void)
         cmocka_unit_test(compute_of_all_ranks_is_that_of_one),
         cmocka_unit_test(more_bandwidth_never_slows),
         cmocka_unit_test(an_order_of_ranks_differs_only_in_its_tiers),
+        cmocka_unit_test(what_tp_hides_is_communication),
         cmocka_unit_test(no_order_gathers_weights_faster_than_the_boxes_take_them_in),
         cmocka_unit_test(the_bound_is_below_and_the_estimate_near_what_is_simulated),
         cmocka_unit_test(
