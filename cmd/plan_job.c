@@ -76,7 +76,17 @@ static weft_status read_model(wf_plan_job *job, const char *text, weft_arch *out
 
 static void put_notes(const wf_plan_job *job, const weft_launch *got)
 {
-    if (got->ignored.n) wf_cmd_note(job->command, "ignored: %s", got->ignored.s);
+    if (got->ignored.n)
+        wf_cmd_note(job->command,
+                    "without effect on time or memory as they are predicted: %s",
+                    got->ignored.s);
+    if (got->unknown.n)
+        wf_cmd_note(job->command, "unknown to %s: %s", job->from, got->unknown.s);
+    if (got->dropout_assumed)
+        wf_cmd_note(job->command,
+                    "dropout is on, as in %s unless the line switches it off; "
+                    "--dropout=false is without",
+                    job->from);
     if (got->unmodelled.n)
         wf_cmd_note(job->command,
                     "without a model here, though they change time or memory: %s",
@@ -104,6 +114,17 @@ static void override(const wf_args *args, const weft_layout *given, weft_layout 
     }
 }
 
+static void take_options(wf_plan_job *job, const wf_args *args, weft_launch *got)
+{
+    weft_cost_options *o = &job->cost;
+    if (wf_args_given(args, "dropout")) got->dropout = -1, got->dropout_assumed = 0;
+    if (got->dropout >= 0) o->dropout = got->dropout;
+    if (got->fused_attention >= 0 && !wf_args_given(args, "fused-attention"))
+        o->fused_attention = got->fused_attention;
+    if (got->fused_loss >= 0 && !wf_args_given(args, "fused-loss"))
+        o->fused_loss = got->fused_loss;
+}
+
 static weft_status read_launch(wf_plan_job *job, const wf_args *args, const char *file,
                                const weft_arch *given, weft_arch *arch, int *world)
 {
@@ -121,6 +142,7 @@ static weft_status read_launch(wf_plan_job *job, const wf_args *args, const char
         snprintf(why, sizeof why, "%s", weft_status_message());
         return WF_FAIL(st, "%s: %s", file, why);
     }
+    take_options(job, args, &got);
     put_notes(job, &got);
     weft_layout said = got.layout;
     override(args, &job->layout, &said);

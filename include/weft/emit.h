@@ -58,8 +58,16 @@ typedef struct weft_launch {
         vocab_assumed; /**< 1: the vocabulary is the tokenizer's, which the line does
                                 not tell; arch has GPT-2's                              */
     weft_arch arch;
-    weft_text ignored; /**< flags that change no time and no memory, or are unknown,
-                               blank-separated                                          */
+    int32_t dropout, fused_attention,
+        fused_loss; /**< of weft_cost_options, as the line or
+                                                       the tool's defaults have them; -1:
+                                                       the tool's line does not tell    */
+    int32_t
+        dropout_assumed; /**< 1: on since that is the tool's default                */
+    weft_text ignored; /**< flags that the tool has and that are not read: they have no
+                               part in the model of time and memory; blank-separated    */
+    weft_text unknown; /**< flags that the tool has not either; Megatron-LM only, of the
+                               others they are among the ignored                        */
     weft_text
         unmodelled; /**< flags that do, and that weft has no model of             */
 } weft_launch;

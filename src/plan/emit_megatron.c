@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "base/num.h"
+#include "plan/megatron_modules.h"
 #include "plan/tool.h"
 
 /* ---- what it can ------------------------------------------------------------------ */
@@ -249,13 +250,25 @@ static void put_sharding(const weft_layout *l, const weft_cost_options *o,
     wf_arg(line, "--ckpt-format fsdp_dtensor");
 }
 
-static void put_recompute(const weft_layout *l, wf_line *line)
+static void put_modules(uint32_t modules, weft_writer *out)
+{
+    weft_print(out, "--recompute-modules");
+    for (int i = 0; i < WF_N_MODULES; i++)
+        if (modules >> i & 1) weft_print(out, " %s", wf_module_name(i));
+}
+
+static void put_recompute(const weft_layout *l, const weft_arch *a,
+                          const weft_cost_options *o, wf_line *line)
 {
     const char *what = wf_one_recompute(l);
 
     if (!strcmp(what, "none")) return;
     wf_arg(line, "--recompute-granularity %s", what);
-    if (strcmp(what, "full")) return;
+    if (strcmp(what, "full")) {
+        wf_arg(line, "%s", "");
+        put_modules(wf_modules_for_selective(l, a, o), line->out);
+        return;
+    }
     wf_arg(line, "--recompute-method uniform");
     wf_arg(line, "--recompute-num-layers 1");
 }
@@ -319,8 +332,33 @@ void wf_megatron_args(const weft_layout *l, const weft_arch *a,
     wf_arg(&line, "--global-batch-size %lld", (long long)l->global_batch);
     wf_arg(&line, "--seq-length %lld", (long long)l->seq);
     put_sharding(l, o, &line);
-    put_recompute(l, &line);
+    put_recompute(l, a, o, &line);
     put_options(l, a, o, &line);
+}
+
+/* Where the modules are not what was priced. */
+static void put_recompute_note(const weft_layout *l, const weft_arch *a,
+                               const weft_cost_options *o, weft_writer *out)
+{
+    uint32_t modules = wf_modules_for_selective(l, a, o);
+    double frees = wf_modules_free(l, a, o, modules);
+    double priced = wf_selective_frees(l, a, o);
+
+    if (strcmp(wf_one_recompute(l), "selective") || !o->fused_attention) return;
+    weft_print(out, "# ");
+    put_modules(modules, out);
+    weft_print(out, " frees %.0f bytes a token and layer; %.0f were priced\n", frees,
+               priced);
+    if (frees < priced)
+        weft_print(out,
+                   "# the rest is a norm that is part of the linear layer after it\n");
+    if (modules & (WF_MLP | WF_MOE | WF_SHARED_EXPERTS))
+        weft_print(out,
+                   "# and makes the matmuls of %s again, which the predicted time does "
+                   "not hold\n",
+                   modules & WF_MOE              ? "the MoE layers"
+                   : modules & WF_SHARED_EXPERTS ? "the shared experts"
+                                                 : "the MLP");
 }
 
 /* What no flag of the line can say, as comments before it. */
@@ -329,6 +367,7 @@ void wf_megatron_notes(const weft_layout *l, const weft_arch *a,
 {
     const router *r = router_of(a);
 
+    put_recompute_note(l, a, o, out);
     if (r && !r->model)
         weft_print(out,
                    "# yours: --moe-router-num-groups, --moe-router-group-topk and "
@@ -355,6 +394,11 @@ static void write_args(const weft_layout *l, const weft_arch *a,
     weft_print(out, "\n");
 }
 
-const wf_tool wf_tool_megatron = {"megatron", "tp,cp,pp,dp",    check,
-                                  write_args, wf_megatron_read, wf_megatron_rows,
-                                  0,          check_options};
+const wf_tool wf_tool_megatron = {.name = "megatron",
+                                  .order = "tp,cp,pp,dp",
+                                  .check = check,
+                                  .check_options = check_options,
+                                  .write = write_args,
+                                  .read = wf_megatron_read,
+                                  .rows = wf_megatron_rows,
+                                  .known = wf_megatron_known};

@@ -215,6 +215,10 @@ static void write_flags(const weft_layout *l, const weft_arch *a,
     weft_print(out, "\n");
 }
 
-const wf_tool wf_tool_torchtitan = {
-    "torchtitan",       "tp,cp,dp,pp",      check, write_flags,
-    wf_torchtitan_read, wf_torchtitan_rows, 1, NULL};
+const wf_tool wf_tool_torchtitan = {.name = "torchtitan",
+                                    .order = "tp,cp,dp,pp",
+                                    .check = check,
+                                    .write = write_flags,
+                                    .read = wf_torchtitan_read,
+                                    .rows = wf_torchtitan_rows,
+                                    .underscores = 1};

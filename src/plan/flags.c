@@ -120,6 +120,24 @@ static weft_status take_value(const wf_flags *f, int i, const wf_words *w, int64
     return WEFT_OK;
 }
 
+static int is_listed(const char *list, const char *name, size_t n)
+{
+    for (const char *at = list; *at;) {
+        size_t k = strcspn(at, " ");
+        if (k == n && !strncmp(at, name, n)) return 1;
+        at += k + strspn(at + k, " ");
+    }
+    return 0;
+}
+
+static void pass_over(wf_flags *f, const char *name, size_t n)
+{
+    int known = !f->known;
+    for (const char *const *list = f->known; list && *list && !known; list++)
+        known = is_listed(*list, name, n);
+    note(known ? &f->ignored : &f->unknown, name, n);
+}
+
 static weft_status read_flag(wf_flags *f, const wf_words *w, int64_t at, int64_t *next)
 {
     const wf_word *flag = &w->word[at];
@@ -128,10 +146,8 @@ static weft_status read_flag(wf_flags *f, const wf_words *w, int64_t at, int64_t
     int off, i = find_row(f, flag->text, n, &off);
 
     *next = at + 1;
-    if (i < 0 || f->row[i].arity == WF_COST) {
-        note(i < 0 ? &f->ignored : &f->unmodelled, flag->text, n);
-        return WEFT_OK;
-    }
+    if (i < 0) return pass_over(f, flag->text, n), WEFT_OK;
+    if (f->row[i].arity == WF_COST) return note(&f->unmodelled, flag->text, n), WEFT_OK;
     if (f->row[i].arity == WF_ONE || f->row[i].arity == WF_MANY) {
         WF_TRY(take_value(f, i, w, at, next, &value));
     } else if (f->row[i].arity == WF_ONOFF) {
@@ -154,8 +170,10 @@ static weft_status read_flag(wf_flags *f, const wf_words *w, int64_t at, int64_t
 weft_status wf_flags_read(wf_flags *f, const wf_words *words)
 {
     weft_writer a = weft_text_writer(&f->ignored), b = weft_text_writer(&f->unmodelled);
+    weft_writer c = weft_text_writer(&f->unknown);
     WF_TRY(weft_writer_status(&a));
     WF_TRY(weft_writer_status(&b));
+    WF_TRY(weft_writer_status(&c));
     assert(f->n <= WF_MOST_FLAGS);
     f->words = words;
     for (int64_t i = 0; i < words->n;) {
@@ -171,6 +189,7 @@ void wf_flags_clear(wf_flags *f)
 {
     weft_text_clear(&f->ignored);
     weft_text_clear(&f->unmodelled);
+    weft_text_clear(&f->unknown);
 }
 
 /* ---- asking ---------------------------------------------------------------------- */
@@ -196,6 +215,39 @@ int wf_flags_on(const wf_flags *f, const char *name, int absent)
 {
     const wf_seen *s = seen(f, name);
     return s->flag ? !s->off : absent;
+}
+
+const char *wf_flags_value_at(const wf_flags *f, const char *name, int i)
+{
+    const wf_seen *s = seen(f, name);
+    if (!s->flag || (i > 0 && strchr(s->flag->text, '='))) return NULL;
+    if (i == 0) return s->value;
+    const wf_word *end = f->words->word + f->words->n;
+    for (const wf_word *w = s->flag + 2; w < end && !is_flag(w); w++)
+        if (--i == 0) return w->text;
+    return NULL;
+}
+
+int wf_flags_has(const wf_flags *f, const char *name, const char *value)
+{
+    const char *got;
+    for (int i = 0; (got = wf_flags_value_at(f, name, i)) != NULL; i++)
+        if (!strcmp(got, value)) return 1;
+    return 0;
+}
+
+void wf_flags_unmodelled(wf_flags *f, const char *name)
+{
+    if (wf_flags_given(f, name)) note(&f->unmodelled, name, strlen(name));
+}
+
+weft_status wf_flags_f64(const wf_flags *f, const char *name, double *out)
+{
+    const wf_seen *s = seen(f, name);
+    char label[128];
+    if (!s->flag) return WEFT_OK;
+    snprintf(label, sizeof label, "line %d: %s", s->line, name);
+    return wf_num_f64(label, s->value, WF_PLAIN, out);
 }
 
 weft_status wf_flags_i64(const wf_flags *f, const char *name, int64_t *out)

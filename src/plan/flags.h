@@ -26,7 +26,7 @@ typedef struct wf_seen {
     int line;
 } wf_seen;
 
-enum { WF_MOST_FLAGS = 96 };
+enum { WF_MOST_FLAGS = 112 };
 
 typedef struct wf_flags {
     int n;
@@ -34,7 +34,10 @@ typedef struct wf_flags {
     int underscores; /* '-' is '_' in names, as tyro has it */
     wf_seen seen[WF_MOST_FLAGS];
     const wf_words *words;
-    weft_text ignored;    /* names without a row, blank-separated      */
+    const char *const *known; /* the tool's other flags, "--a --b", NULL after the last
+                                 list; NULL: not listed */
+    weft_text ignored;    /* of them, blank-separated; without a list: without a row */
+    weft_text unknown;    /* in no list                                */
     weft_text unmodelled; /* given WF_COST flags                       */
 } wf_flags;
 
@@ -48,7 +51,14 @@ int wf_flags_given(const wf_flags *f, const char *name);
 const char *wf_flags_text(const wf_flags *f, const char *name);
 /* On unless given off; `absent` when not given. */
 int wf_flags_on(const wf_flags *f, const char *name, int absent);
+/* Is it among the values of a WF_MANY flag? Value i of it, or NULL after the last. */
+int wf_flags_has(const wf_flags *f, const char *name, const char *value);
+const char *wf_flags_value_at(const wf_flags *f, const char *name, int i);
+/* Names a given flag as one that has no model here. */
+void wf_flags_unmodelled(wf_flags *f, const char *name);
 /* *out changes only where the flag was given. */
+weft_status wf_flags_f64(const wf_flags *f, const char *name,
+                         double *out) WEFT_MUST_CHECK;
 weft_status wf_flags_i64(const wf_flags *f, const char *name,
                          int64_t *out) WEFT_MUST_CHECK;
 weft_status wf_flags_i32(const wf_flags *f, const char *name,

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
+#include "plan/megatron_modules.h"
 #include "plan/read_megatron.h"
 
 const wf_flag_row wf_megatron_rows[] = {
@@ -24,6 +25,12 @@ const wf_flag_row wf_megatron_rows[] = {
     {"--disable-bias-linear", WF_ON},
     {"--add-qkv-bias", WF_ON},
     {"--qk-layernorm", WF_ON},
+    {"--norm-epsilon", WF_ONE},
+    {"--init-method-std", WF_ONE},
+    {"--window-size", WF_ONE},
+    {"--window-attn-skip-freq", WF_ONE},
+    {"--softmax-type", WF_ONE},
+    {"--rotary-base", WF_ONE},
     {"--position-embedding-type", WF_ONE},
     {"--use-rotary-position-embeddings", WF_ON},
     {"--untie-embeddings-and-output-weights", WF_ON},
@@ -35,6 +42,7 @@ const wf_flag_row wf_megatron_rows[] = {
     {"--moe-ffn-hidden-size", WF_ONE},
     {"--moe-shared-expert-intermediate-size", WF_ONE},
     {"--moe-layer-freq", WF_ONE},
+    {"--moe-router-enable-expert-bias", WF_ON},
     {"--multi-latent-attention", WF_ON},
     {"--q-lora-rank", WF_ONE},
     {"--kv-lora-rank", WF_ONE},
@@ -71,6 +79,12 @@ const wf_flag_row wf_megatron_rows[] = {
     {"--recompute-granularity", WF_ONE},
     {"--recompute-method", WF_ONE},
     {"--recompute-num-layers", WF_ONE},
+    {"--recompute-modules", WF_MANY},
+    /* how it is computed */
+    {"--hidden-dropout", WF_ONE},
+    {"--attention-dropout", WF_ONE},
+    {"--attention-backend", WF_ONE},
+    {"--cross-entropy-loss-fusion", WF_ON},
     {"--bf16", WF_ON},
     {"--fp16", WF_ON},
     /* no longer taken: named with what took their place */
@@ -80,10 +94,9 @@ const wf_flag_row wf_megatron_rows[] = {
     /* change time or memory, beyond the model */
     {"--fp8-format", WF_COST},
     {"--fp4-format", WF_COST},
-    {"--cpu-offloading", WF_COST},
+    {"--cpu-offloading-num-layers", WF_COST},
     {"--optimizer-cpu-offload", WF_COST},
     {"--distribute-saved-activations", WF_COST},
-    {"--recompute-modules", WF_COST},
     {"--rampup-batch-size", WF_COST},
     {"--hierarchical-context-parallel-sizes", WF_COST},
     {"--use-precision-aware-optimizer", WF_COST},
@@ -176,8 +189,46 @@ static weft_status read_sharding(const wf_flags *f, weft_layout *l)
                    said);
 }
 
-static weft_status read_recompute(const wf_flags *f, weft_layout *l)
+/* Which modules, as bits; core_attn alone by default. */
+static uint32_t read_modules(const wf_flags *f)
 {
+    const char *word;
+    uint32_t modules = wf_flags_given(f, "--recompute-modules") ? 0 : WF_CORE_ATTN;
+
+    for (int i = 0; (word = wf_flags_value_at(f, "--recompute-modules", i)); i++) {
+        int k = 0;
+        while (k < WF_N_MODULES && strcmp(word, wf_module_name(k)))
+            k++;
+        /* others ("mla_up_proj", "gdn_norm_out") free what is not priced as freed */
+        if (k < WF_N_MODULES) modules |= 1u << k;
+    }
+    return modules;
+}
+
+/* `selective` is credited where the modules free what it is priced to free; else nothing is.
+ * What is computed again beyond that has no model. */
+static void credit_selective(wf_flags *f, weft_launch *out)
+{
+    const weft_arch *a = &out->arch;
+    weft_cost_options o;
+
+    weft_cost_defaults(&o);
+    o.fused_attention = out->fused_attention;
+    uint32_t needed = wf_modules_for_selective(&out->layout, a, &o);
+    uint32_t modules = read_modules(f);
+    int enough = wf_modules_hold(modules, needed);
+    snprintf(out->layout.recompute, sizeof out->layout.recompute, "%s",
+             enough ? "selective" : "none");
+    if (enough && modules == needed) return;
+    wf_flags_unmodelled(
+        f, wf_flags_given(f, "--recompute-modules")       ? "--recompute-modules"
+           : wf_flags_given(f, "--recompute-activations") ? "--recompute-activations"
+                                                          : "--recompute-granularity");
+}
+
+static weft_status read_recompute(wf_flags *f, weft_launch *out)
+{
+    weft_layout *l = &out->layout;
     const char *how = wf_flags_text(f, "--recompute-granularity");
     const char *method = wf_flags_text(f, "--recompute-method");
     int64_t layers = 1;
@@ -204,7 +255,38 @@ static weft_status read_recompute(const wf_flags *f, weft_layout *l)
     if (!strcmp(how, "selective") && method)
         return WF_FAIL(WEFT_E_INVALID, "--recompute-method is not for "
                                        "--recompute-granularity selective");
+    if (!strcmp(how, "selective")) return credit_selective(f, out), WEFT_OK;
     snprintf(l->recompute, sizeof l->recompute, "%s", how);
+    return WEFT_OK;
+}
+
+/* Dropout is 0.1 unless the line says otherwise; attention is fused unless it says so. */
+static weft_status read_options(const wf_flags *f, weft_launch *out)
+{
+    const char *backend = wf_flags_text(f, "--attention-backend");
+    double hidden = 0.1, attention = 0.1;
+
+    WF_TRY(wf_flags_f64(f, "--hidden-dropout", &hidden));
+    WF_TRY(wf_flags_f64(f, "--attention-dropout", &attention));
+    if (!(hidden >= 0 && hidden < 1 && attention >= 0 && attention < 1))
+        return WF_FAIL(WEFT_E_INVALID,
+                       "--hidden-dropout %g, --attention-dropout %g: 0 or more and "
+                       "below 1",
+                       hidden, attention);
+    out->dropout = hidden > 0 || attention > 0;
+    out->dropout_assumed = (hidden > 0 && !wf_flags_given(f, "--hidden-dropout")) ||
+                           (attention > 0 && !wf_flags_given(f, "--attention-dropout"));
+    out->fused_loss = wf_flags_given(f, "--cross-entropy-loss-fusion");
+    out->fused_attention = 1;
+    if (!backend) return WEFT_OK;
+    if (!strcmp(backend, "unfused") || !strcmp(backend, "local"))
+        out->fused_attention = 0;
+    else if (strcmp(backend, "flash") && strcmp(backend, "fused") &&
+             strcmp(backend, "auto"))
+        return WF_FAIL(WEFT_E_INVALID,
+                       "--attention-backend %.40s is none of flash fused unfused local "
+                       "auto",
+                       backend);
     return WEFT_OK;
 }
 
@@ -267,7 +349,8 @@ weft_status wf_megatron_read(wf_flags *f, const weft_arch *given, weft_launch *o
     WF_TRY(read_degrees(f, l));
     WF_TRY(wf_megatron_stages(f, l, out->arch.layers));
     WF_TRY(read_sharding(f, l));
-    WF_TRY(read_recompute(f, l));
+    WF_TRY(read_options(f, out));
+    WF_TRY(read_recompute(f, out));
     WF_TRY(wf_flags_i64(f, "--micro-batch-size", &l->micro_batch));
     WF_TRY(wf_flags_i64(f, "--global-batch-size", &l->global_batch));
     WF_TRY(wf_flags_i64(f, "--seq-length", &l->seq));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The model that a line of Megatron-LM describes. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/error.h"
@@ -24,6 +25,9 @@ static const char *const model_fields[][2] = {
     {"--qk-pos-emb-head-dim", "qk_rope"},
     {"--v-head-dim", "v_head_dim"},
     {"--mtp-num-layers", "mtp"},
+    {"--rotary-base", "rope_theta"},
+    {"--norm-epsilon", "norm_eps"},
+    {"--init-method-std", "init_std"},
 };
 enum { N_MODEL_FIELDS = sizeof model_fields / sizeof *model_fields };
 
@@ -48,6 +52,10 @@ static weft_status read_pieces(const wf_flags *f, weft_arch *a)
                                                     : WEFT_POS_LEARNED;
     a->qk_norm =
         wf_flags_given(f, "--qk-layernorm") ? WEFT_QK_NORM_HEAD : WEFT_QK_NORM_NONE;
+    if (wf_flags_given(f, "--multi-latent-attention")) a->qk_norm = WEFT_QK_NORM_NONE;
+    const char *softmax = wf_flags_text(f, "--softmax-type");
+    a->sinks = softmax && !strcmp(softmax, "learnable");
+    a->router_bias = wf_flags_given(f, "--moe-router-enable-expert-bias");
     a->mlp_bias = a->out_bias = bias;
     a->qkv_bias = bias || wf_flags_given(f, "--add-qkv-bias");
     a->tied = !wf_flags_given(f, "--untie-embeddings-and-output-weights");
@@ -110,6 +118,27 @@ static weft_status read_groups(const wf_flags *f, weft_arch *a)
     return set_field(f, "--num-query-groups", "kv_heads", a);
 }
 
+/* "W,0": a token and the W before it; one layer of so many has none, where that is a
+ * number. */
+static weft_status read_window(const wf_flags *f, weft_arch *a)
+{
+    const char *size = wf_flags_text(f, "--window-size");
+    const char *skip = wf_flags_text(f, "--window-attn-skip-freq");
+    char *end;
+
+    if (!size) return WEFT_OK;
+    size += *size == '(';
+    long long w = strtoll(size, &end, 10);
+    if (end == size || *end != ',' || w > INT32_MAX)
+        return WF_FAIL(WEFT_E_INVALID, "--window-size %.40s: weft knows W,0", size);
+    if (w > 0) a->window = w; /* -1: none */
+    if (!skip || w <= 0) return WEFT_OK;
+    if (*skip == '[' || *skip == '(')
+        return WF_FAIL(WEFT_E_INVALID,
+                       "--window-attn-skip-freq %.60s: weft knows numbers", skip);
+    return wf_flags_i64(f, "--window-attn-skip-freq", &a->full_every);
+}
+
 static weft_status read_model(const wf_flags *f, weft_arch *a)
 {
     weft_arch_defaults(a);
@@ -120,6 +149,7 @@ static weft_status read_model(const wf_flags *f, weft_arch *a)
     WF_TRY(read_pieces(f, a));
     WF_TRY(read_moe_layers(f, a));
     WF_TRY(read_shared(f, a));
+    WF_TRY(read_window(f, a));
     return weft_arch_check(a);
 }
 

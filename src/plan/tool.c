@@ -168,16 +168,19 @@ weft_status weft_emit(weft_tool tool, const weft_layout *l, const weft_arch *a,
 static weft_status read_words(const wf_tool *tool, const wf_words *words,
                               const weft_arch *given, weft_launch *out)
 {
-    wf_flags f = {.row = tool->rows, .underscores = tool->underscores};
+    wf_flags f = {
+        .row = tool->rows, .underscores = tool->underscores, .known = tool->known};
     weft_status st;
 
     while (tool->rows[f.n].name)
         f.n++;
     weft_layout_defaults(&out->layout);
+    out->dropout = out->fused_attention = out->fused_loss = -1;
     st = wf_flags_read(&f, words);
     if (st == WEFT_OK) st = tool->read(&f, given, out);
     out->ignored = f.ignored;
     out->unmodelled = f.unmodelled;
+    out->unknown = f.unknown;
     return st;
 }
 
@@ -206,4 +209,5 @@ void weft_launch_clear(weft_launch *out)
 {
     weft_text_clear(&out->ignored);
     weft_text_clear(&out->unmodelled);
+    weft_text_clear(&out->unknown);
 }

@@ -17,6 +17,7 @@ typedef struct wf_tool {
     int underscores;
     /* What it has not of the way in which a layout was priced; NULL: it has all. */
     weft_status (*check_options)(const weft_cost_options *o);
+    const char *const *known; /* of wf_flags */
 } wf_tool;
 
 weft_status wf_megatron_read(wf_flags *f, const weft_arch *given,
@@ -24,6 +25,7 @@ weft_status wf_megatron_read(wf_flags *f, const weft_arch *given,
 weft_status wf_torchtitan_read(wf_flags *f, const weft_arch *given,
                                weft_launch *out) WEFT_MUST_CHECK;
 extern const wf_flag_row wf_megatron_rows[], wf_torchtitan_rows[];
+extern const char *const wf_megatron_known[];
 
 extern const wf_tool wf_tool_megatron, wf_tool_torchtitan, wf_tool_deepspeed,
     wf_tool_nanotron, wf_tool_weft, wf_tool_slurm, wf_tool_ranks;

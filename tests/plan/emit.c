@@ -176,28 +176,54 @@ static void what_is_emitted_reads_back_as_the_same_layout(void **state)
     assert_true(done[0] > 300 && done[1] > 300);
 }
 
+static void line_describes(const weft_arch *a)
+{
+    weft_layout l;
+    weft_launch got;
+
+    weft_layout_defaults(&l);
+    l.tp = l.pp = 1;
+    l.dp = 2;
+    l.seq = a->positions < 1024 ? a->positions : 1024;
+    l.global_batch = 8;
+    if (weft_emit_check(WEFT_TOOL_MEGATRON, &l, a)) return;
+    char *text = emitted(WEFT_TOOL_MEGATRON, &l, a);
+    if (weft_launch_read(WEFT_TOOL_MEGATRON, text, NULL, &got))
+        fail_msg("%s\n%s", text, weft_status_message());
+    assert_int_equal(got.has_arch, 1);
+    if (strcmp(a->family, "gpt_oss")) /* its router's bias has no flag */
+        assert_int_equal(weft_arch_params(&got.arch), weft_arch_params(a));
+    assert_true(got.arch.rope_theta == a->rope_theta);
+    assert_true(got.arch.norm_eps == a->norm_eps);
+    assert_true(got.arch.init_std == a->init_std);
+    assert_int_equal(got.arch.window, a->window);
+    assert_int_equal(got.arch.full_every, a->full_every);
+    assert_int_equal(got.arch.sinks, a->sinks);
+    assert_int_equal(got.arch.qk_norm, a->qk_norm);
+    assert_int_equal(got.dropout, 0);
+    assert_int_equal(got.fused_attention, 1);
+    assert_string_equal(got.unknown.s, "");
+    assert_string_equal(got.unmodelled.s, "");
+    weft_launch_clear(&got);
+    free(text);
+}
+
 static void megatron_lines_describe_the_model_too(void **state)
 {
     static const char *const model[] = {
-        LLAMA, MOE, "gpt2", LLAMA ",tied=true,qkv_bias=true",
+        LLAMA,
+        MOE,
+        "gpt2",
+        LLAMA ",tied=true,qkv_bias=true",
+        "deepseek-v3,mtp=1",
         "layers=6,hidden=512,heads=8,vocab=1000,positions=2048"};
 
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 6; i++) {
         weft_arch a = arch_of(model[i]);
-        weft_layout l;
-        weft_launch got;
-        weft_layout_defaults(&l);
-        l.tp = l.pp = l.dp = 2;
-        l.seq = 1024;
-        l.global_batch = 8;
-        char *text = emitted(WEFT_TOOL_MEGATRON, &l, &a);
-        if (weft_launch_read(WEFT_TOOL_MEGATRON, text, NULL, &got))
-            fail_msg("%s\n%s", text, weft_status_message());
-        assert_int_equal(got.has_arch, 1);
-        assert_int_equal(weft_arch_params(&got.arch), weft_arch_params(&a));
-        weft_launch_clear(&got);
-        free(text);
+        line_describes(&a);
     }
+    for (int i = 0; i < weft_arch_preset_count(); i++)
+        line_describes(weft_arch_preset_at(i));
 }
 
 /* ---- as it was priced ------------------------------------------------------------------ */
@@ -471,8 +497,9 @@ static void flags_mean_what_megatron_makes_of_them(void **state)
         {"--pipeline-model-parallel-size 2 --account-for-embedding-in-pipeline-split "
          "--account-for-loss-in-pipeline-split",
          "1f1b", "12,12", "none", 1, 0, 0},
-        {"--use-distributed-optimizer --recompute-activations", "1f1b", "even",
-         "selective", 1, 1, 0},
+        {"--use-distributed-optimizer --recompute-activations --attention-backend "
+         "unfused",
+         "1f1b", "even", "selective", 1, 1, 0},
         {"--use-megatron-fsdp --use-distributed-optimizer", "1f1b", "even", "none", 1,
          3, 0},
         {"--use-megatron-fsdp --data-parallel-sharding-strategy optim_grads", "1f1b",
@@ -494,6 +521,123 @@ static void flags_mean_what_megatron_makes_of_them(void **state)
         assert_int_equal(got.layout.sp, rows[i].sp);
         weft_launch_clear(&got);
     }
+}
+
+typedef struct credit {
+    const char *flags, *recompute, *unmodelled;
+} credit;
+
+/* Scores that flash attention does not store are not freed by not storing them; what frees
+ * more than is priced, or does more again, is named. */
+static void selective_recompute_is_credited_with_what_its_modules_free(void **state)
+{
+    static const credit rows[] = {
+        {"--recompute-activations", "none", "--recompute-activations"},
+        {"--recompute-granularity selective", "none", "--recompute-granularity"},
+        {"--recompute-granularity selective --attention-backend auto", "none",
+         "--recompute-granularity"},
+        {"--recompute-activations --attention-backend unfused", "selective", ""},
+        {"--recompute-activations --attention-backend local", "selective", ""},
+        {"--recompute-activations --recompute-modules mlp", "selective", ""},
+        {"--recompute-activations --recompute-modules=mlp", "selective", ""},
+        {"--recompute-modules layernorm core_attn mlp --recompute-activations",
+         "selective", "--recompute-modules"},
+        {"--recompute-activations --recompute-modules layernorm", "none",
+         "--recompute-modules"},
+        {"--recompute-activations --recompute-modules mlp --attention-backend unfused",
+         "none", "--recompute-modules"},
+        {"--recompute-activations --num-experts 8 --moe-router-topk 2 "
+         "--recompute-modules layernorm moe_act",
+         "none", "--recompute-modules"},
+        {"--recompute-activations --num-experts 8 --moe-router-topk 2 "
+         "--recompute-modules moe",
+         "selective", ""},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char line[512];
+        snprintf(line, sizeof line, DIMS BATCH "%s", rows[i].flags);
+        weft_launch got = read_line(line);
+        assert_string_equal(got.layout.recompute, rows[i].recompute);
+        assert_string_equal(got.unmodelled.s, rows[i].unmodelled);
+        weft_launch_clear(&got);
+    }
+}
+
+/* What the emitted modules free by hand: llama3-8b, two bytes a value. */
+static void modules_free_at_least_what_is_priced(void **state)
+{
+    weft_arch a = arch_of("llama3-8b");
+    weft_layout l = two_by_two(1024);
+    weft_cost_options o;
+
+    weft_cost_defaults(&o);
+    l.sp = 1;
+    snprintf(l.recompute, sizeof l.recompute, "selective");
+    char *text = emitted_as(WEFT_TOOL_MEGATRON, &l, &a, &o);
+    /* half of 4096 + 3 * 14336, of 2 * 4096 + 14336 */
+    assert_int_equal(strncmp(text,
+                             "# --recompute-modules mlp frees 47104 bytes a token and "
+                             "layer; 22528 were priced\n",
+                             80),
+                     0);
+    assert_non_null(strstr(text, "--recompute-granularity selective \\\n    "
+                                 "--recompute-modules mlp \\\n"));
+    free(text);
+    for (int i = 0; i < weft_arch_preset_count(); i++) {
+        a = *weft_arch_preset_at(i);
+        for (int bits = 0; bits < 4; bits++) {
+            l.sp = bits & 1;
+            l.tp = bits & 2 ? 4 : 1;
+            o.math = l.tp > 1 ? WEFT_MATH_FP8 : WEFT_MATH_BF16;
+            if (weft_emit_check(WEFT_TOOL_MEGATRON, &l, &a)) continue;
+            double x, y;
+            text = emitted_as(WEFT_TOOL_MEGATRON, &l, &a, &o);
+            const char *at = strstr(text, " frees ");
+            if (!at ||
+                sscanf(at, " frees %lf bytes a token and layer; %lf", &x, &y) < 2)
+                fail_msg("%s", text);
+            /* the same kernels hold a norm without SP */
+            if (l.sp || l.tp == 1) assert_true(x >= y);
+            assert_true(x > 0.8 * y);
+            free(text);
+        }
+    }
+}
+
+static void dropout_attention_and_loss_come_from_the_line(void **state)
+{
+    static const struct {
+        const char *flags;
+        int dropout, assumed, fused, loss;
+    } rows[] = {
+        {"", 1, 1, 1, 0},
+        {"--hidden-dropout 0", 1, 1, 1, 0},
+        {"--hidden-dropout 0 --attention-dropout 0.0", 0, 0, 1, 0},
+        {"--hidden-dropout 0.1 --attention-dropout 0.1", 1, 0, 1, 0},
+        {"--attention-backend unfused --cross-entropy-loss-fusion", 1, 1, 0, 1},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char line[512];
+        snprintf(line, sizeof line, DIMS BATCH "%s", rows[i].flags);
+        weft_launch got = read_line(line);
+        assert_int_equal(got.dropout, rows[i].dropout);
+        assert_int_equal(got.dropout_assumed, rows[i].assumed);
+        assert_int_equal(got.fused_attention, rows[i].fused);
+        assert_int_equal(got.fused_loss, rows[i].loss);
+        assert_string_equal(got.ignored.s, "");
+        weft_launch_clear(&got);
+    }
+}
+
+static void flags_that_megatron_has_not_are_told_from_those_it_has(void **state)
+{
+    weft_launch got =
+        read_line(DIMS BATCH "--no-such-flag 3 --lr 1 --lr-warmup-iters 2 --moe "
+                             "--master_addr=here --yarn-beta-fast 1 --zzz");
+    assert_string_equal(got.ignored.s,
+                        "--lr --lr-warmup-iters --master_addr --yarn-beta-fast");
+    assert_string_equal(got.unknown.s, "--no-such-flag --moe --zzz");
+    weft_launch_clear(&got);
 }
 
 /* ---- refusals ------------------------------------------------------------------------- */
@@ -532,6 +676,8 @@ static const refusal refusals[] = {
        "4"),
      "--recompute-method uniform"},
     {M("--cp-comm-type a2a+p2p"), "weft has a model of p2p, allgather and a2a"},
+    {M("--hidden-dropout 1.5"), "--hidden-dropout 1.5"},
+    {M("--attention-backend quick"), "is none of flash fused unfused local auto"},
     {M("--batch-size 4"), "--batch-size is no longer taken by Megatron-LM; "
                           "--micro-batch-size is"},
     {M("--num-query-groups 4"), "--group-query-attention"},
@@ -671,6 +817,10 @@ int main(void)
         cmocka_unit_test(arithmetic_that_weft_has_not_is_refused),
         cmocka_unit_test(scripts_are_read_with_quotes_comments_and_variables),
         cmocka_unit_test(flags_mean_what_megatron_makes_of_them),
+        cmocka_unit_test(selective_recompute_is_credited_with_what_its_modules_free),
+        cmocka_unit_test(modules_free_at_least_what_is_priced),
+        cmocka_unit_test(dropout_attention_and_loss_come_from_the_line),
+        cmocka_unit_test(flags_that_megatron_has_not_are_told_from_those_it_has),
         cmocka_unit_test(contradictions_and_what_has_no_model_are_refused_by_name),
         cmocka_unit_test(a_line_that_contradicts_the_given_model_is_refused),
         cmocka_unit_test(what_a_tool_cannot_run_is_refused_with_what_it_can),
