@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* weft model: what a model is made of, its parameters and FLOPs. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <weft/arch.h>
@@ -7,6 +8,7 @@
 #include "base/error.h"
 #include "base/json.h"
 #include "base/near.h"
+#include "base/num.h"
 #include "cmd/commands.h"
 #include "cmd/model_file.h"
 #include "cmd/options.h"
@@ -121,20 +123,30 @@ static void put_params(const weft_arch *a, weft_writer *out)
                    100.0 * (double)active / (double)all);
 }
 
+static double flops_of(const view *v, int rule)
+{
+    weft_flops f;
+    weft_arch_flops(&v->arch, v->seq, rules[rule], &f);
+    return f.total;
+}
+
+/* All in the unit of the smallest. */
 static void put_flops(const view *v, weft_writer *out)
 {
+    double plain = 6 * (double)weft_arch_active_params(&v->arch), least = plain;
+
+    for (int i = 0; i < N_RULES; i++)
+        least = fmin(least, flops_of(v, i));
+    wf_scale u = wf_scale_of(least, 1e9);
     weft_print(out, "\nFLOPs of a training token in a sequence of %lld\n",
                (long long)v->seq);
     for (int i = 0; i < N_RULES; i++) {
         char text[64];
-        weft_flops f;
-        weft_arch_flops(&v->arch, v->seq, rules[i], &f);
-        weft_print(out, "  %-52s %10.5g GFLOP\n", weft_flops_rule_text(rules[i], text),
-                   f.total / 1e9);
+        weft_print(out, "  %-52s %10.5g %sFLOP\n", weft_flops_rule_text(rules[i], text),
+                   flops_of(v, i) / u.unit, u.prefix);
     }
-    weft_print(out, "  %-52s %10.5g GFLOP\n",
-               "6 x active parameters, without attention",
-               6e-9 * (double)weft_arch_active_params(&v->arch));
+    weft_print(out, "  %-52s %10.5g %sFLOP\n",
+               "6 x active parameters, without attention", plain / u.unit, u.prefix);
 }
 
 static void put_tensors(const weft_arch *a, weft_writer *out)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "cmd/model_file.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -64,12 +65,28 @@ static weft_status read_file(const char *text, size_t n, weft_arch *out)
     return st;
 }
 
+/* A name that is no model, where a file or folder of that name lies: which is meant. */
+static weft_status point_to_file(const char *text, size_t n, weft_status st)
+{
+    static const char *const end[] = {"/config.json", ".json"};
+    char path[MOST_PATH];
+
+    for (int i = 0; i < 2; i++) {
+        int used = snprintf(path, sizeof path, "./%.*s%s", (int)n, text, end[i]);
+        if (used >= (int)sizeof path || !exists(path) || is_folder(path)) continue;
+        return WF_FAIL(st, "'%.*s' is no model; did you mean %s?", (int)n, text, path);
+    }
+    return st;
+}
+
 weft_status wf_model_read(const char *text, weft_arch *out)
 {
     size_t n = strcspn(text, ",");
     if (memchr(text, '/', n) || ends_in(text, n, ".json"))
         return read_file(text, n, out);
-    return weft_arch_parse(text, out);
+    weft_status st = weft_arch_parse(text, out);
+    return st == WEFT_E_INVALID && !memchr(text, '=', n) ? point_to_file(text, n, st)
+                                                         : st;
 }
 
 weft_status wf_model_read_trained(const char *text, weft_arch *out)

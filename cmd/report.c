@@ -28,11 +28,12 @@ static weft_status settle(wf_plan_job *job)
         return WF_FAIL(WEFT_E_INVALID, "--seq is missing: tokens per sequence");
     WF_TRY(weft_layout_resolve(l, weft_machine_ranks(&job->q.machine), &derived));
     if (derived)
-        wf_cmd_note(job->command, "--%s %d follows from the %d ranks of %s", derived,
+        wf_cmd_note(job->command, "--%s %d follows from the %d rank%s of %s", derived,
                     !strcmp(derived, "tp")   ? l->tp
                     : !strcmp(derived, "pp") ? l->pp
                                              : l->dp,
-                    weft_machine_ranks(&job->q.machine), job->machine);
+                    weft_machine_ranks(&job->q.machine),
+                    weft_machine_ranks(&job->q.machine) == 1 ? "" : "s", job->machine);
     if (l->global_batch < 1 && job->from) l->global_batch = l->micro_batch * l->dp;
     if (l->global_batch < 1)
         return WF_FAIL(WEFT_E_INVALID, "--global-batch is missing: sequences per step");

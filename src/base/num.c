@@ -230,6 +230,22 @@ weft_status wf_num_bool(const char *name, const char *text, int32_t *out)
                    text);
 }
 
+wf_scale wf_scale_of(double x, double largest)
+{
+    static const wf_scale all[] = {{1e15, "P"}, {1e12, "T"}, {1e9, "G"},
+                                   {1e6, "M"},  {1e3, "k"},  {1, ""},
+                                   {1e-3, "m"}, {1e-6, "u"}, {1e-9, "n"}};
+    enum { N = sizeof all / sizeof *all };
+    int i = 0;
+
+    while (i + 1 < N && all[i].unit > largest)
+        i++;
+    if (!(fabs(x) > 0) || !isfinite(x)) return all[i];
+    while (i + 1 < N && fabs(x) < all[i].unit)
+        i++;
+    return all[i];
+}
+
 const char *wf_num_text(double x, char *buf)
 {
     enum { SIZE = 32 };

@@ -37,6 +37,14 @@ WEFT_API WEFT_MUST_CHECK weft_status wf_num_i64(const char *name, const char *te
 WEFT_API WEFT_MUST_CHECK weft_status wf_num_bool(const char *name, const char *text,
                                                  int32_t *out);
 
+/* The SI prefix in which x has 1 to 3 digits before its point, for people: 1.2e7 is 12 times
+ * {1e6, "M"}. Not above `largest`, a power of 1000; 0 and what is no number have that. */
+typedef struct wf_scale {
+    double unit;
+    const char *prefix;
+} wf_scale;
+WEFT_API wf_scale wf_scale_of(double x, double largest);
+
 /* Shortest decimal text that reads back as exactly x; "nan", "inf", "-inf" otherwise.
  * buf >= 32 bytes; returns buf. Always '.' as the decimal point. */
 WEFT_API const char *wf_num_text(double x, char *buf);

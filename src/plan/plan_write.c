@@ -2,6 +2,7 @@
 /* A plan, as a table and as JSON. */
 #include <string.h>
 
+#include "base/num.h"
 #include "plan/write.h"
 
 /* ---- JSON --------------------------------------------------------------------------- */
@@ -63,20 +64,38 @@ void weft_plan_write_json(const weft_cost_model *q, const weft_plan *p,
 
 /* ---- text --------------------------------------------------------------------------- */
 
-static void text_row(const char *name, const weft_plan_row *r, weft_writer *out)
+/* Units of a column: those of the first row that has numbers. */
+typedef struct columns {
+    wf_scale step, rate, memory;
+} columns;
+
+static columns columns_of(const weft_plan *p)
+{
+    const weft_plan_row *r = p->n_rows ? p->row : &p->plain_dp;
+    if (*r->why_not) r = &p->zero3;
+    double known = !*r->why_not;
+
+    return (columns){wf_scale_of(known * r->cost.step_time_s, 1),
+                     wf_scale_of(known * 1e12 * r->cost.tflops_per_rank, 1e12),
+                     wf_scale_of(known * r->cost.memory.total, 1e9)};
+}
+
+static void text_row(const char *name, const weft_plan_row *r, const columns *u,
+                     weft_writer *out)
 {
     if (*r->why_not) {
         weft_print(out, "%-9s %s\n", name, r->why_not);
         return;
     }
-    weft_print(out, "%-9s %9.3f %8.1f %6.1f %7.1f  ", name, r->cost.step_time_s,
-               r->cost.tflops_per_rank, 100 * r->cost.bubble_of_total,
-               r->cost.memory.total / 1e9);
+    weft_print(out, "%-9s %9.3f %8.1f %6.1f %7.1f  ", name,
+               r->cost.step_time_s / u->step.unit,
+               1e12 * r->cost.tflops_per_rank / u->rate.unit,
+               100 * r->cost.bubble_of_total, r->cost.memory.total / u->memory.unit);
     wf_put_layout_words(&r->layout, out);
     weft_print(out, "\n");
 }
 
-static void text_rows(const weft_plan_row *r, int n, weft_writer *out)
+static void text_rows(const weft_plan_row *r, int n, const columns *u, weft_writer *out)
 {
     for (int i = 0; i < n; i++) {
         char name[16];
@@ -86,7 +105,7 @@ static void text_rows(const weft_plan_row *r, int n, weft_writer *out)
         name[k] = 0;
         for (int x = i + 1; k; x /= 10)
             name[--k] = (char)('0' + x % 10);
-        text_row(name, &r[i], out);
+        text_row(name, &r[i], u, out);
     }
 }
 
@@ -125,19 +144,24 @@ static void text_warning(void *ctx, const char *rule, const char *text)
 void weft_plan_write_text(const weft_cost_model *q, const weft_plan *p,
                           weft_writer *out)
 {
-    weft_print(out, "%s on %s (%d ranks)\n\n", q->arch.name, q->machine.name,
-               weft_machine_ranks(&q->machine));
-    weft_print(out, "%-9s %9s %8s %6s %7s  layout (the best of its degrees)\n", "",
-               "step s", "TFLOP/s", "bub %", "GB");
-    text_rows(p->row, p->n_rows, out);
+    int ranks = weft_machine_ranks(&q->machine);
+    columns u = columns_of(p);
+
+    weft_print(out, "%s on %s (%d rank%s)\n\n", q->arch.name, q->machine.name, ranks,
+               ranks == 1 ? "" : "s");
+    weft_print(out,
+               "%-9s %*s %ss %*sFLOP/s %6s %*sB  layout (the best of its degrees)\n",
+               "", *u.step.prefix ? 6 : 7, "step", u.step.prefix, 2, u.rate.prefix,
+               "bub %", 6, u.memory.prefix);
+    text_rows(p->row, p->n_rows, &u, out);
     if (!p->n_rows) weft_print(out, "no layout fits: %s\n", p->why_none);
     if (p->n_rows > 1 && p->row[1].cost.step_time_s < p->row[0].cost.step_time_s)
         weft_print(out, "row 1 is the simplest of those that are no more than the tie "
                         "slower than the fastest; the others stand by time\n");
-    text_row("plain DP", &p->plain_dp, out);
-    text_row("ZeRO-3", &p->zero3, out);
+    text_row("plain DP", &p->plain_dp, &u, out);
+    text_row("ZeRO-3", &p->zero3, &u, out);
     if (p->n_front) weft_print(out, "\nfaster or smaller, none both\n");
-    text_rows(p->front, p->n_front, out);
+    text_rows(p->front, p->n_front, &u, out);
     warnings w = {out, 0};
     if (p->n_rows)
         weft_plan_warnings(q, &p->row[0].layout, &p->row[0].cost, text_warning, &w);

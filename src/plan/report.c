@@ -2,6 +2,7 @@
 /* One layout, for people and as JSON. */
 #include <string.h>
 
+#include "base/num.h"
 #include "layout/fields.h"
 #include "layout/split.h"
 #include "plan/write.h"
@@ -160,21 +161,28 @@ int wf_same_layout(const weft_layout *a, const weft_layout *b)
 static void text_memory(const weft_cost_model *q, const weft_memory *m,
                         weft_writer *out)
 {
-    weft_print(out, "memory      %8.2f GB of %.2f GB on the fullest stage, %d\n",
-               m->total / 1e9, q->machine.memory_bytes / 1e9, m->stage);
-    for (int i = 0; i < N_HOLDS; i++)
+    wf_scale u = wf_scale_of(m->total, 1e9);
+
+    weft_print(out, "memory      %8.2f %sB of %.2f GB on the fullest stage, %d\n",
+               m->total / u.unit, u.prefix, q->machine.memory_bytes / 1e9, m->stage);
+    for (int i = 0; i < N_HOLDS; i++) {
+        u = wf_scale_of(hold(m, i), 1e9);
         if (hold(m, i) > 0)
-            weft_print(out, "  %-12s %8.2f GB\n", hold_names[i], hold(m, i) / 1e9);
+            weft_print(out, "  %-12s %8.2f %sB\n", hold_names[i], hold(m, i) / u.unit,
+                       u.prefix);
+    }
 }
 
 static void text_stages(const weft_layout *l, const weft_memory *memory,
                         weft_writer *out)
 {
+    wf_scale u = wf_scale_of(memory[0].total, 1e9);
+
     if (l->pp == 1) return;
     weft_print(out, "by stage   ");
     for (int r = 0; r < l->pp && r < 16; r++)
-        weft_print(out, " %.1f", memory[r].total / 1e9);
-    weft_print(out, "%s GB\n", l->pp > 16 ? " ..." : "");
+        weft_print(out, " %.1f", memory[r].total / u.unit);
+    weft_print(out, "%s %sB\n", l->pp > 16 ? " ..." : "", u.prefix);
 }
 
 static void text_warning(void *ctx, const char *rule, const char *text)
@@ -186,20 +194,23 @@ void weft_report_write_text(const weft_cost_model *q, const weft_layout *l,
                             const weft_cost *c, const weft_memory *memory,
                             weft_writer *out)
 {
+    wf_scale s = wf_scale_of(c->step_time_s, 1),
+             rate = wf_scale_of(1e12 * c->tflops_per_rank, 1e12);
+
     weft_print(out, "%s on %s: ", q->arch.name, q->machine.name);
     wf_put_layout_words(l, out);
     weft_print(out, "\n%s\n\n", c->fits ? "fits" : "DOES NOT FIT");
-    weft_print(out, "step        %8.3f s, %.6g tokens/s\n", c->step_time_s,
-               c->tokens_per_s);
+    weft_print(out, "step        %8.3f %ss, %.6g tokens/s\n", c->step_time_s / s.unit,
+               s.prefix, c->tokens_per_s);
     for (int i = 0; i < WF_N_PARTS; i++)
         if (wf_part(&c->time, i) > 0)
-            weft_print(out, "  %-12s %8.3f s %5.1f %%\n", part_names[i],
-                       wf_part(&c->time, i),
+            weft_print(out, "  %-12s %8.3f %ss %5.1f %%\n", part_names[i],
+                       wf_part(&c->time, i) / s.unit, s.prefix,
                        100 * wf_part(&c->time, i) / c->step_time_s);
     weft_print(out,
-               "rate        %8.1f TFLOP/s a rank, %.1f %% of the peak (model FLOPs, "
+               "rate        %8.1f %sFLOP/s a rank, %.1f %% of the peak (model FLOPs, "
                "causal)\n",
-               c->tflops_per_rank, 100 * c->mfu);
+               1e12 * c->tflops_per_rank / rate.unit, rate.prefix, 100 * c->mfu);
     weft_print(out, "bubble      %8.2f %% of the pipeline's time\n",
                100 * c->bubble_of_total);
     weft_print(out,

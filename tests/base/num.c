@@ -179,6 +179,23 @@ static void suffixes_do_not_round_twice(void **state)
     }
 }
 
+static void a_prefix_leaves_one_to_three_digits(void **state)
+{
+    for (int i = 0; i < 2000; i++) {
+        double x =
+            ldexp(1 + (double)(next64() % 1000) / 1000, (int)(next64() % 90) - 35);
+        wf_scale s = wf_scale_of(x, 1e9);
+        assert_true(x / s.unit >= 1 || s.unit == 1e-9);
+        assert_true(x / s.unit < 1000.000001 || s.unit == 1e9);
+    }
+    assert_string_equal(wf_scale_of(9.9e8, 1e12).prefix, "M");
+    assert_string_equal(wf_scale_of(-5e13, 1e12).prefix, "T");
+    assert_string_equal(wf_scale_of(25, 1).prefix, "");
+    assert_string_equal(wf_scale_of(0.025, 1).prefix, "m");
+    assert_string_equal(wf_scale_of(0, 1e9).prefix, "G");
+    assert_string_equal(wf_scale_of((double)NAN, 1e9).prefix, "G");
+}
+
 /* A locale with a decimal comma, made here: few machines have one generated. */
 static int set_comma_locale(char *dir)
 {
@@ -240,6 +257,7 @@ int main(void)
         cmocka_unit_test(infinities_are_read_where_asked),
         cmocka_unit_test(any_double_survives_print_and_read),
         cmocka_unit_test(suffixes_do_not_round_twice),
+        cmocka_unit_test(a_prefix_leaves_one_to_three_digits),
         cmocka_unit_test(the_locale_does_not_matter),
         cmocka_unit_test(booleans_have_eight_spellings),
     };

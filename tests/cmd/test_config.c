@@ -424,6 +424,27 @@ static void the_json_of_a_model_is_a_model(void **state)
     }
 }
 
+static void a_small_model_has_small_units(void **state)
+{
+    result r = weft("model layers=1,hidden=16,heads=2,vocab=256,positions=16");
+    assert_non_null(strstr(r.out, "44.544 kFLOP\n"));
+    assert_null(strstr(r.out, "GFLOP"));
+    done(&r);
+}
+
+static void a_name_that_is_a_file_is_pointed_to(void **state)
+{
+    result r = weft("--version; mkdir -p mym");
+    done(&r);
+    write_text("mym/config.json", "{}");
+    refuses(2, "'mym' is no model; did you mean ./mym/config.json?", "model mym");
+    write_text("other.json", "{}");
+    refuses(2, "did you mean ./other.json?", "model other,layers=3");
+    refuses(2, "`weft model list` names", "model another");
+    r = weft("--version; rm -r mym other.json");
+    done(&r);
+}
+
 static void the_report_has_counts_parts_tensors_and_conventions(void **state)
 {
     result r = weft("model llama3-8b --seq 8192 --tensors");
@@ -502,6 +523,8 @@ int main(void)
         cmocka_unit_test(a_model_is_named_by_file_folder_or_preset_with_changes),
         cmocka_unit_test(the_json_of_a_model_is_a_model),
         cmocka_unit_test(the_report_has_counts_parts_tensors_and_conventions),
+        cmocka_unit_test(a_small_model_has_small_units),
+        cmocka_unit_test(a_name_that_is_a_file_is_pointed_to),
         cmocka_unit_test(what_cannot_be_read_ends_with_status_2),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

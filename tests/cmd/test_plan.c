@@ -67,6 +67,16 @@ static void arithmetic_that_a_machine_lacks_is_named_with_what_it_has(void **sta
     refuses(2, "no rate for bf16; it has one for f32: --math f32", "plan " TINY);
     result r = weft("plan " TINY "--math f32");
     assert_int_equal(r.rc, 0);
+    assert_non_null(strstr(r.out, "custom on here (2 ranks)"));
+    assert_non_null(strstr(r.out, " GFLOP/s  bub %      MB  layout"));
+    done(&r);
+    r = weft("plan " TINY "--math f32 -M ./here.json,ranks_per_node=1");
+    assert_non_null(strstr(r.out, "(1 rank)"));
+    done(&r);
+    r = weft("report " TINY "--math f32 --pp 1 --tp 1");
+    assert_non_null(strstr(r.out, " GFLOP/s a rank"));
+    assert_non_null(strstr(r.out, " MB\n"));
+    assert_null(strstr(r.out, " 0.00 GB"));
     done(&r);
     r = weft("report " TINY "--tp 1 --pp 1 --achieved-flops 50GFLOP/s");
     assert_int_equal(r.rc, 0);
