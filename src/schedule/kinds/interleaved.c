@@ -81,6 +81,7 @@ const weft_schedule_kind wf_kind_interleaved = {
     .summary =
         "1f1b over v chunks per rank: bubble time divided by v, v times the messages",
     .source = "Narayanan et al. 2021, Efficient Large-Scale LM Training, section 2.2.2",
+    .chunks = 2,
     .least_group = least_group,
     .least_group_is = "-p",
     .applicable = applicable,
