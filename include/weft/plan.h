@@ -126,7 +126,10 @@ WEFT_API WEFT_MUST_CHECK weft_status weft_plan_make(const weft_cost_model *q,
 WEFT_API void weft_plan_clear(weft_plan *p);
 
 /** The cost of one layout as the search works it out: simulated, or with
- *  options.achieved_flops_per_s on the back of an envelope. */
+ *  options.achieved_flops_per_s on the back of an envelope.
+ *  @return WEFT_OK; the message of weft_layout_plan_check() where the layout breaks a rule
+ *          (tp 7 of 64 heads); WEFT_E_MISMATCH where it needs more ranks than the machine
+ *          has; fewer may be priced, the others are idle; WEFT_E_NOMEM. */
 WEFT_API WEFT_MUST_CHECK weft_status weft_plan_price(const weft_cost_model *q,
                                                      const weft_layout *l,
                                                      weft_cost *out);

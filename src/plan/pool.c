@@ -306,6 +306,7 @@ weft_status weft_plan_price(const weft_cost_model *q, const weft_layout *l,
                             weft_cost *out)
 {
     wf_pool *pool;
+    WF_TRY(weft_layout_plan_check(l, &q->arch));
     WF_TRY(WF_ALLOC(1, &pool));
     weft_status st = wf_value(pool, q, l, NULL, out);
     if (st == WEFT_OK) st = wf_simulate_step(pool, q, l, out);

@@ -262,6 +262,31 @@ static void L44_one_trillion_parameters_are_near_502_petaflops(void **state)
     assert_true(fabs(petaflops / 502 - 1) < 0.15);
 }
 
+/* A price is of a layout that is one. */
+static void a_layout_that_breaks_a_rule_has_no_price(void **state)
+{
+    weft_cost_model q =
+        model_of("layers=80,hidden=8192,heads=64,positions=4096", 0, "h100:8x8", 0);
+    weft_layout l;
+    weft_cost c = {.step_time_s = -1};
+    weft_layout_defaults(&l);
+    l.tp = 8;
+    l.pp = 4;
+    l.dp = 2;
+    l.global_batch = 256;
+    l.seq = 4096;
+    assert_int_equal(weft_plan_price(&q, &l, &c), WEFT_OK);
+    assert_true(c.step_time_s > 0);
+    c.step_time_s = -1;
+    l.tp = 7;
+    assert_int_equal(weft_plan_price(&q, &l, &c), WEFT_E_INVALID);
+    assert_non_null(strstr(weft_status_message(), "--tp 7"));
+    l.tp = 8;
+    l.dp = 4;
+    assert_int_equal(weft_plan_price(&q, &l, &c), WEFT_E_MISMATCH);
+    assert_true(c.step_time_s == -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -280,6 +305,7 @@ int main(void)
         cmocka_unit_test(L43_llama_405B_is_near_400_TFLOPS),
         cmocka_unit_test(L43_gradients_in_shards_make_it_fit),
         cmocka_unit_test(L44_one_trillion_parameters_are_near_502_petaflops),
+        cmocka_unit_test(a_layout_that_breaks_a_rule_has_no_price),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
