@@ -60,8 +60,11 @@ static double distance(const double *a, const double *b)
 
 static void say(const char *what, double d)
 {
-    printf("%-45s %s\n", what, d < 1e-13 ? "True" : "False");
-    fprintf(stderr, "largest difference: %.1e\n", d);
+    int equal = d < 1e-13;
+    printf("%-45s %s\n", what, equal ? "True" : "False");
+    fflush(stdout);
+    fprintf(stderr, "  (the largest difference is %.1e: %s)\n", d,
+            equal ? "rounding" : "a rank alone has its part of the sum, as it should");
 }
 
 static weft_status sum_up(weft_comm *c, weft_group *g, weft_purpose why, double *x)
