@@ -223,7 +223,17 @@ weft_status wf_plan_job_emit(const wf_plan_job *job, weft_tool tool,
                     "the model's code must, with deepspeed.checkpointing.checkpoint() "
                     "around %s",
                     l->recompute,
-                    strcmp(l->recompute, "full") ? "its attention" : "each layer");
+                    !strcmp(l->recompute, "full")    ? "each layer"
+                    : job->q.options.fused_attention ? "its norms and the activation "
+                                                       "of its MLP"
+                                                     : "its attention");
+    if (tool == WEFT_TOOL_DEEPSPEED)
+        wf_cmd_note(job->command,
+                    "the model is the program's: priced with %s attention, %s dropout "
+                    "and %lld rows of vocabulary",
+                    job->q.options.fused_attention ? "fused" : "stored",
+                    job->q.options.dropout ? "with" : "without",
+                    (long long)weft_layout_padded_vocab(l, &job->q.arch));
     return WEFT_OK;
 }
 

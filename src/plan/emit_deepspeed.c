@@ -54,12 +54,12 @@ static weft_status check(const weft_layout *l, const weft_arch *a)
     return WEFT_OK;
 }
 
-static void put_zero(wf_json *j, const weft_layout *l)
+static void put_zero(wf_json *j, const weft_layout *l, const weft_cost_options *o)
 {
     wf_json_key(j, "zero_optimization");
     wf_json_object(j);
     wf_json_put_i64(j, "stage", l->zero);
-    if (l->zero) wf_json_put_bool(j, "overlap_comm", 1);
+    if (l->zero) wf_json_put_bool(j, "overlap_comm", o->overlap_dp);
     if (l->replicate > 1) wf_json_put_i64(j, "mics_shard_size", l->dp / l->replicate);
     wf_json_end_object(j);
 }
@@ -87,6 +87,30 @@ static void put_checkpointing(wf_json *j)
     wf_json_end_object(j);
 }
 
+/* Under ZeRO it adds gradients up in the type of the weights unless told otherwise. */
+static void put_types(wf_json *j, const weft_cost_options *o)
+{
+    int narrow = o->math == WEFT_MATH_BF16;
+
+    wf_json_key(j, "bf16");
+    wf_json_object(j);
+    wf_json_put_bool(j, "enabled", narrow);
+    wf_json_end_object(j);
+    if (!narrow) return;
+    wf_json_key(j, "data_types");
+    wf_json_object(j);
+    wf_json_put_string(j, "grad_accum_dtype", o->grad_bytes >= 4 ? "fp32" : "bf16");
+    wf_json_end_object(j);
+}
+
+static weft_status check_options(const weft_cost_options *o)
+{
+    if (o->math == WEFT_MATH_BF16 || o->math == WEFT_MATH_F32) return WEFT_OK;
+    return WF_FAIL(WEFT_E_INFEASIBLE,
+                   "--math %s: deepspeed's configuration has bf16 and f32",
+                   weft_math_name((weft_math)o->math));
+}
+
 static void write_json(const weft_layout *l, const weft_arch *a,
                        const weft_cost_options *o, int per_node, weft_writer *out)
 {
@@ -96,11 +120,8 @@ static void write_json(const weft_layout *l, const weft_arch *a,
     wf_json_put_i64(&j, "train_batch_size", l->global_batch);
     wf_json_put_i64(&j, "train_micro_batch_size_per_gpu", l->micro_batch);
     wf_json_put_i64(&j, "gradient_accumulation_steps", weft_layout_n_micro(l));
-    wf_json_key(&j, "bf16");
-    wf_json_object(&j);
-    wf_json_put_bool(&j, "enabled", 1);
-    wf_json_end_object(&j);
-    put_zero(&j, l);
+    put_types(&j, o);
+    put_zero(&j, l, o);
     if (l->tp > 1) {
         wf_json_key(&j, "tensor_parallel");
         wf_json_object(&j);
@@ -115,5 +136,8 @@ static void write_json(const weft_layout *l, const weft_arch *a,
     weft_print(out, "\n");
 }
 
-const wf_tool wf_tool_deepspeed = {
-    .name = "deepspeed", .order = "tp,cp,dp,pp", .check = check, .write = write_json};
+const wf_tool wf_tool_deepspeed = {.name = "deepspeed",
+                                   .order = "tp,cp,dp,pp",
+                                   .check = check,
+                                   .check_options = check_options,
+                                   .write = write_json};

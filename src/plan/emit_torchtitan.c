@@ -198,11 +198,33 @@ static void put_batch(const weft_layout *l, wf_line *line)
            (long long)(l->global_batch * l->seq));
 }
 
+/* Its model comes from a configuration, as it is there. Its selective checkpointing
+ * (distributed/activation_checkpoint.py) keeps what matmuls, attention and exchanges made,
+ * but of the matmuls every second one only. */
+static void put_notes(const weft_layout *l, const weft_arch *a, weft_writer *out)
+{
+    int64_t padded = weft_layout_padded_vocab(l, a);
+
+    weft_print(out, "# yours: --module and --config of %s", a->name);
+    if (a->position == WEFT_POS_ROPE)
+        weft_print(out, ", rope theta %.0f", a->rope_theta);
+    weft_print(out, "\n");
+    if (padded != a->vocab)
+        weft_print(out,
+                   "# the vocabulary has %lld rows here; %lld were priced, padded\n",
+                   (long long)a->vocab, (long long)padded);
+    if (!strcmp(wf_one_recompute(l), "selective"))
+        weft_print(out,
+                   "# selective makes every second matmul again too: it keeps less "
+                   "and takes longer than predicted\n");
+}
+
 static void write_flags(const weft_layout *l, const weft_arch *a,
                         const weft_cost_options *o, int per_node, weft_writer *out)
 {
     wf_line line = {out, 0};
 
+    put_notes(l, a, out);
     wf_arg(&line, "--parallelism.tensor_parallel_degree %d", l->tp);
     if (l->tp > 1)
         wf_arg(&line, "--parallelism.%senable_sequence_parallel", l->sp ? "" : "no-");
@@ -211,13 +233,31 @@ static void write_flags(const weft_layout *l, const weft_arch *a,
     put_pp(l, a, &line);
     if (l->ep > 1) wf_arg(&line, "--parallelism.expert_parallel_degree %d", l->ep);
     put_batch(l, &line);
+    if (o->math == WEFT_MATH_F32)
+        wf_arg(&line, "--training.mixed_precision_param float32");
     wf_arg(&line, "activation-checkpoint:%s", wf_one_recompute(l));
     weft_print(out, "\n");
+}
+
+static weft_status check_options(const weft_cost_options *o)
+{
+    if (o->math != WEFT_MATH_BF16 && o->math != WEFT_MATH_F32)
+        return WF_FAIL(WEFT_E_INFEASIBLE,
+                       "--math %s: torchtitan's flags have bf16 and f32; other types "
+                       "are converters of its configuration",
+                       weft_math_name((weft_math)o->math));
+    if (o->dropout)
+        return WF_FAIL(WEFT_E_INFEASIBLE, "--dropout: torchtitan's models have none");
+    if (!o->fused_attention)
+        return WF_FAIL(WEFT_E_INFEASIBLE,
+                       "--fused-attention=false: torchtitan's attention is fused");
+    return WEFT_OK;
 }
 
 const wf_tool wf_tool_torchtitan = {.name = "torchtitan",
                                     .order = "tp,cp,dp,pp",
                                     .check = check,
+                                    .check_options = check_options,
                                     .write = write_flags,
                                     .read = wf_torchtitan_read,
                                     .rows = wf_torchtitan_rows,

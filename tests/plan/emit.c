@@ -763,6 +763,66 @@ static void what_a_tool_cannot_run_is_refused_with_what_it_can(void **state)
     }
 }
 
+static void what_a_tool_has_not_of_the_prices_is_refused(void **state)
+{
+    static const struct {
+        weft_tool tool;
+        const char *field, *value, *words;
+    } rows[] = {
+        {WEFT_TOOL_NANOTRON, "dropout", "1", "nanotron's models have none"},
+        {WEFT_TOOL_TORCHTITAN, "dropout", "1", "torchtitan's models have none"},
+        {WEFT_TOOL_WEFT, "dropout", "1", "weft train has none"},
+        {WEFT_TOOL_NANOTRON, "fused-attention", "0", "attention is fused"},
+        {WEFT_TOOL_TORCHTITAN, "fused-attention", "0", "attention is fused"},
+        {WEFT_TOOL_NANOTRON, "math", "f32", "nanotron's attention has bf16"},
+        {WEFT_TOOL_TORCHTITAN, "math", "fp8", "bf16 and f32"},
+        {WEFT_TOOL_DEEPSPEED, "math", "fp4", "bf16 and f32"},
+        {WEFT_TOOL_MEGATRON, "math", "f64", "megatron has f32, bf16, fp8 and fp4"},
+        {WEFT_TOOL_SLURM, "math", "f64", "megatron has f32, bf16, fp8 and fp4"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        weft_arch a = arch_of(rows[i].tool == WEFT_TOOL_WEFT ? "gpt2" : "llama3-8b");
+        weft_layout l = two_by_two(1024);
+        weft_cost_options o;
+        weft_math math = WEFT_MATH_BF16;
+        weft_text text = {NULL, 0, 0};
+        weft_writer out = weft_text_writer(&text);
+
+        snprintf(l.order, sizeof l.order, "tp,cp,dp,pp");
+        l.pp = 1;
+        weft_cost_defaults(&o);
+        if (strcmp(rows[i].field, "math"))
+            assert_int_equal(weft_cost_set(&o, rows[i].field, rows[i].value), WEFT_OK);
+        else
+            assert_int_equal(weft_math_parse(rows[i].value, &math), WEFT_OK);
+        o.math = math;
+        assert_int_equal(weft_emit(rows[i].tool, &l, &a, &o, 8, &out),
+                         WEFT_E_INFEASIBLE);
+        if (!strstr(weft_status_message(), rows[i].words))
+            fail_msg("%s lacks \"%s\"", weft_status_message(), rows[i].words);
+        assert_int_equal(text.n, 0);
+        weft_text_clear(&text);
+    }
+}
+
+/* YAML 1.1 takes 1e-05 for a word. */
+static void numbers_of_nanotron_have_a_point(void **state)
+{
+    weft_arch a = arch_of("qwen2-7b");
+    weft_layout l = two_by_two(1024);
+
+    snprintf(l.order, sizeof l.order, "tp,cp,dp,pp");
+    char *text = emitted(WEFT_TOOL_NANOTRON, &l, &a);
+    assert_non_null(strstr(text, "    rms_norm_eps: 1.0e-06\n"));
+    assert_non_null(strstr(text, "    rope_theta: 1000000.0\n"));
+    assert_non_null(strstr(text, "    is_qwen2_config: true\n"));
+    assert_non_null(strstr(text, "    attention_bias: true\n"));
+    free(text);
+    a = arch_of("qwen3-8b");
+    assert_int_equal(weft_emit_check(WEFT_TOOL_NANOTRON, &l, &a), WEFT_E_INFEASIBLE);
+    assert_non_null(strstr(weft_status_message(), "a norm of q and k"));
+}
+
 /* ---- any text -------------------------------------------------------------------------- */
 
 static void any_text_is_safe(void **state)
@@ -824,6 +884,8 @@ int main(void)
         cmocka_unit_test(contradictions_and_what_has_no_model_are_refused_by_name),
         cmocka_unit_test(a_line_that_contradicts_the_given_model_is_refused),
         cmocka_unit_test(what_a_tool_cannot_run_is_refused_with_what_it_can),
+        cmocka_unit_test(what_a_tool_has_not_of_the_prices_is_refused),
+        cmocka_unit_test(numbers_of_nanotron_have_a_point),
         cmocka_unit_test(any_text_is_safe),
         cmocka_unit_test(variables_that_hold_each_other_are_bounded),
     };
