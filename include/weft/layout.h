@@ -32,9 +32,11 @@ typedef struct weft_layout {
                                  name of weft_placement_name() that the kind takes  */
     char order[24];         /**< "tp,cp,pp,dp", fastest first                       */
     char cp_comm[16];       /**< "ring", "allgather", "ulysses"                     */
-    char recompute[64];     /**< "none", "selective" (the attention core), "full" (each
-                                 layer), or a list of these, one a virtual stage,
-                                 "full*4,none*4"                                    */
+    char recompute[64];     /**< "none", "selective" (the scores where they are stored;
+                                 with fused attention, which stores none, what no matmul
+                                 made: outputs of norms and of the MLP's activation),
+                                 "full" (each layer), or a list of these, one a virtual
+                                 stage, "full*4,none*4"                             */
     char stage_layers[256]; /**< "even", "balanced", or what weft_stages_read() takes */
 } weft_layout;
 

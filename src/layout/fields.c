@@ -51,7 +51,8 @@
      "sequence parallelism in the tensor-parallel group"}, \
     {"recompute", "recompute_granularity", WF_STRING, WF_PLAIN, AT(recompute), 0, 0, \
      "none", LATER, \
-     "what is computed again: none, selective, full, or a list by stage"}, \
+     "what is computed again: none, selective (stored scores; with fused attention " \
+     "norms and activations), full, or a list by stage"}, \
     {"vocab_multiple", "make_vocab_size_divisible_by", WF_I64, WF_COUNT, \
      AT(vocab_multiple), 1, MAX_I32, "128", WF_NOW, \
      "the vocabulary is padded to a multiple of this times tp"}, \
