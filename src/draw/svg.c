@@ -210,10 +210,12 @@ static void put_difference(const wf_sheet s[2])
         weft_print(s->out, "both take the same time</text>\n");
     else
         weft_print(s->out,
-                   "b takes %.6g%s %s (%+.1f %%), its bubble is %+.2f points</text>\n",
+                   "b takes %.6g%s %s (%+.1f %%), its bubble is %.2f points "
+                   "%s</text>\n",
                    fabs(d) * wf_picture_unit(longest).factor, unit_text(longest, unit),
                    d < 0 ? "less" : "more", 100 * d / a->length,
-                   100 * (bubble_of(b) - bubble_of(a)));
+                   100 * fabs(bubble_of(b) - bubble_of(a)),
+                   bubble_of(b) < bubble_of(a) ? "smaller" : "larger");
 }
 
 static void put_pair(wf_sheet s[2])

@@ -10,6 +10,7 @@
 
 enum {
     STRIP = 4,
+    LEAST_FONT = 6,     /* smaller is no text */
     MAX_BOXES = 100000, /* on a page; beyond: columns of a pixel instead of boxes */
     MOST_STEPS = 4 /* of a memory curve in a pixel; beyond: the most of each quarter */
 };
@@ -38,19 +39,46 @@ static double text_width(int characters, double font)
     return characters * font * 0.62 + 2;
 }
 
-/* Letters are shown for a kind when every box of it has room for its whole name. */
-static void choose_letters(wf_sheet *s)
+/* The font in which they are so wide. */
+static double text_size(int characters, double wide)
 {
-    double font = font_size(s);
-    for (int w = 0; w <= WEFT_SPENT_R; w++)
+    return (wide - 2) / (characters * 0.62);
+}
+
+static int digits_of(const wf_box *b)
+{
+    return snprintf(NULL, 0, "%u", (unsigned)b->e->op.micro);
+}
+
+static int has_number(const wf_box *b)
+{
+    return b->spent <= WEFT_SPENT_R && b->lane == WEFT_LANE_COMPUTE;
+}
+
+/* Letters are shown for a kind when every box of it has room for its whole name; else the
+ * numbers of the micro-batches, in a size in which the longest fits the narrowest box. Where
+ * that is no size to read, boxes with room for the longest have theirs: of boxes of one width
+ * all or none. */
+static void choose_labels(wf_sheet *s)
+{
+    double font = font_size(s), narrow[WEFT_SPENT_R + 1];
+    for (int w = 0; w <= WEFT_SPENT_R; w++) {
         s->letters[w] = font;
+        narrow[w] = HUGE_VAL;
+    }
     for (int64_t i = 0; i < s->p->n; i++) {
         const wf_box *b = &s->p->box[i];
         char name[48];
-        if (b->spent > WEFT_SPENT_R) continue;
+        if (!has_number(b)) continue;
+        double wide = (b->t1 - b->t0) * s->per_unit;
         int n = (int)strlen(weft_trace_entry_name(b->e, s->p->n_chunks > 1, name));
-        if (text_width(n, font) > (b->t1 - b->t0) * s->per_unit)
-            s->letters[b->spent] = 0;
+        if (text_width(n, font) > wide) s->letters[b->spent] = 0;
+        narrow[b->spent] = fmin(narrow[b->spent], wide);
+        if (digits_of(b) > s->digits) s->digits = digits_of(b);
+    }
+    for (int w = 0; w <= WEFT_SPENT_R; w++) {
+        s->numbers[w] = fmin(font, text_size(s->digits ? s->digits : 1, narrow[w]));
+        if (s->numbers[w] < LEAST_FONT) s->numbers[w] = font;
     }
 }
 
@@ -89,7 +117,7 @@ static weft_status open_sheet(wf_sheet *s, int64_t most_boxes)
     }
     s->dense = p->n > most_boxes;
     measure_rows(s);
-    choose_letters(s);
+    choose_labels(s);
     return WEFT_OK;
 }
 
@@ -185,13 +213,18 @@ static void put_label(const wf_sheet *s, const wf_box *b, double y)
     char name[48], number[16], x[32], yy[32], size[32];
     double font = font_size(s), wide = (b->t1 - b->t0) * s->per_unit;
     const char *text = weft_trace_entry_name(b->e, s->p->n_chunks > 1, name);
+    int least; /* characters that there must be room for */
 
-    if (b->spent == WEFT_SPENT_WAIT || font < 6) return;
+    if (b->spent == WEFT_SPENT_WAIT) return;
     if (b->spent <= WEFT_SPENT_R && s->letters[b->spent] == 0) {
+        font = s->numbers[b->spent];
+        least = s->digits;
         snprintf(number, sizeof number, "%u", (unsigned)b->e->op.micro);
         text = number;
+    } else {
+        least = (int)strlen(text);
     }
-    if (text_width((int)strlen(text), font) > wide) return;
+    if (font < LEAST_FONT || text_width(least, font) > wide + 1e-9) return;
     int dark = wf_svg_dark_text(b->spent, b->e->label ? 0 : b->e->op.chunk,
                                 b->spent <= WEFT_SPENT_R ? s->shades : 1);
     weft_print(s->out, "<text class=\"label%s\" x=\"%s\" y=\"%s\" font-size=\"%s\">",

@@ -21,11 +21,12 @@ typedef struct wf_sheet {
     double length;                  /* of the axis, at least that of p         */
     double bar, strip, memory, gap; /* heights                                 */
     int dense;
-    int shades;          /* chunks that the style tells apart      */
-    int waits, messages; /* boxes of waiting, of send and receive lanes */
-    double peak;         /* of all ranks; 0: no curve */
-    double letters[WEFT_SPENT_R +
-                   1]; /* font size when all boxes of a kind fit their names */
+    int shades;                       /* chunks that the style tells apart      */
+    int waits, messages;              /* boxes of waiting, of send and receive lanes */
+    double peak;                      /* of all ranks; 0: no curve */
+    double letters[WEFT_SPENT_R + 1]; /* font size of names, 0: numbers are shown */
+    double numbers[WEFT_SPENT_R + 1]; /* font size of those                       */
+    int digits;                       /* of the longest number                    */
     wf_level *level;
 } wf_sheet;
 

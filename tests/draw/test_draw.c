@@ -242,6 +242,7 @@ int main(void)
         cmocka_unit_test(svg_boxes_have_ids_classes_and_tooltips),
         cmocka_unit_test(svg_boxes_lie_where_the_op_ran),
         cmocka_unit_test(svg_of_very_many_boxes_stays_small),
+        cmocka_unit_test(svg_numbers_do_not_depend_on_their_digits),
         cmocka_unit_test(svg_pair_has_one_time_axis_and_says_the_difference),
         cmocka_unit_test(svg_curve_is_of_bytes_where_the_trace_has_them),
     };
