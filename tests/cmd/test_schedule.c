@@ -387,6 +387,32 @@ static void two_outputs_do_not_share_a_place(void **state)
     assert_null(read_text("x"));
 }
 
+/* On a terminal; a launcher's tells nothing. */
+static void colours_are_for_terminals(void **state)
+{
+    static const char draws[] =
+        "--version; env -u NO_COLOR TERM=xterm %s "
+        "script -qec '" WEFT_PROGRAM " schedule 1f1b -p 2 -m 2' /dev/null";
+    result r = weft("--version; script --version");
+    int terminal = r.rc == 0; /* script(1) makes one */
+    done(&r);
+    if (terminal) {
+        r = weft(draws, "");
+        assert_non_null(strchr(r.out, '\033'));
+        done(&r);
+        r = weft(draws, "OMPI_COMM_WORLD_RANK=0");
+        assert_null(strchr(r.out, '\033'));
+        done(&r);
+    }
+    r = weft("--version; env -u NO_COLOR CLICOLOR_FORCE=1 "
+             "OMPI_COMM_WORLD_RANK=0 " WEFT_PROGRAM " schedule 1f1b -p 2 -m 2");
+    assert_non_null(strchr(r.out, '\033'));
+    done(&r);
+    r = weft("--version; CLICOLOR_FORCE=1 " WEFT_PROGRAM " schedule 1f1b -p 2 -m 2");
+    assert_null(strchr(r.out, '\033')); /* NO_COLOR is above it */
+    done(&r);
+}
+
 static void the_timeline_is_drawn_with_and_without_unicode(void **state)
 {
     result r = weft("schedule 1f1b -p 2 -m 2");
@@ -416,6 +442,7 @@ const struct CMUnitTest schedule_tests[] = {
     cmocka_unit_test(optimal_stands_beside_its_lower_bound),
     cmocka_unit_test(files_appear_whole_or_not_at_all),
     cmocka_unit_test(two_outputs_do_not_share_a_place),
+    cmocka_unit_test(colours_are_for_terminals),
     cmocka_unit_test(the_timeline_is_drawn_with_and_without_unicode),
 };
 const int n_schedule_tests = sizeof schedule_tests / sizeof *schedule_tests;

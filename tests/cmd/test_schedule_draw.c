@@ -168,7 +168,7 @@ static void two_kinds_stand_beside_each_other(void **state)
     char *svg = read_text("two.svg");
     assert_non_null(svg);
     assert_non_null(
-        strstr(svg, "b takes 6 less (-18.2 %), its bubble is -16.16 points"));
+        strstr(svg, "b takes 6 less (-18.2 %), its bubble is 16.16 points smaller"));
     assert_non_null(strstr(svg, "id=\"a-r2-B7.0\" class=\"B\""));
     assert_non_null(strstr(svg, "id=\"b-r2-W7.0\" class=\"W\""));
     assert_non_null(strstr(svg, "33, bubble 27.27 %"));
