@@ -77,8 +77,10 @@ static weft_status read_model(wf_plan_job *job, const char *text, weft_arch *out
 static void put_notes(const wf_plan_job *job, const weft_launch *got)
 {
     if (got->ignored.n)
-        wf_cmd_note(job->command,
-                    "without effect on time or memory as they are predicted: %s",
+        wf_cmd_note(job->command, "%s: %s",
+                    strcmp(job->from, "megatron")
+                        ? "not read"
+                        : "without effect on time or memory as they are predicted",
                     got->ignored.s);
     if (got->unknown.n)
         wf_cmd_note(job->command, "unknown to %s: %s", job->from, got->unknown.s);
@@ -123,6 +125,10 @@ static void take_options(wf_plan_job *job, const wf_args *args, weft_launch *got
         o->fused_attention = got->fused_attention;
     if (got->fused_loss >= 0 && !wf_args_given(args, "fused-loss"))
         o->fused_loss = got->fused_loss;
+    if (got->overlap_dp >= 0 && !wf_args_given(args, "overlap-dp"))
+        o->overlap_dp = got->overlap_dp;
+    if (got->grad_bytes > 0 && !wf_args_given(args, "grad-bytes"))
+        o->grad_bytes = got->grad_bytes;
 }
 
 static weft_status read_launch(wf_plan_job *job, const wf_args *args, const char *file,

@@ -58,12 +58,11 @@ typedef struct weft_launch {
         vocab_assumed; /**< 1: the vocabulary is the tokenizer's, which the line does
                                 not tell; arch has GPT-2's                              */
     weft_arch arch;
-    int32_t dropout, fused_attention,
-        fused_loss; /**< of weft_cost_options, as the line or
-                                                       the tool's defaults have them; -1:
-                                                       the tool's line does not tell    */
-    int32_t
-        dropout_assumed; /**< 1: on since that is the tool's default                */
+    /** Of weft_cost_options, as the line or the tool's defaults have them; -1: the line does
+     *  not tell. dropout_assumed 1: on since that is the tool's default. */
+    int32_t dropout, fused_attention, fused_loss, overlap_dp, dropout_assumed;
+    double
+        grad_bytes; /**< likewise; 0: the line does not tell                         */
     weft_text ignored; /**< flags that the tool has and that are not read: they have no
                                part in the model of time and memory; blank-separated    */
     weft_text unknown; /**< flags that the tool has not either; Megatron-LM only, of the

@@ -59,6 +59,12 @@ static weft_status check(const weft_layout *l, const weft_arch *a)
     WF_TRY(check_order(l));
     WF_TRY(check_kind(l));
     WF_TRY(wf_need_one_recompute(l, "megatron"));
+    if (a->experts && a->mlp_bias && l->tp > 1)
+        return WF_FAIL(
+            WEFT_E_INFEASIBLE,
+            "--tp %d: megatron does not split experts with biases, as %s has "
+            "them; --tp 1",
+            l->tp, a->name);
     if (l->zero == 0 && l->replicate > 1)
         return WF_FAIL(WEFT_E_INFEASIBLE, "--replicate %d shards nothing with --zero 0",
                        l->replicate);
@@ -323,10 +329,8 @@ void wf_megatron_args(const weft_layout *l, const weft_arch *a,
     if (l->sp && l->tp > 1) wf_arg(&line, "--sequence-parallel");
     put_cp(l, &line);
     put_stages(l, a, &line);
-    if (l->ep > 1) {
-        wf_arg(&line, "--expert-model-parallel-size %d", l->ep);
-        wf_arg(&line, "--expert-tensor-parallel-size 1");
-    }
+    if (l->ep > 1) wf_arg(&line, "--expert-model-parallel-size %d", l->ep);
+    if (a->experts) wf_arg(&line, "--expert-tensor-parallel-size %d", l->tp);
     if (!wf_order_is(l, "tp,cp,dp,pp")) wf_arg(&line, "--use-tp-pp-dp-mapping");
     wf_arg(&line, "--micro-batch-size %lld", (long long)l->micro_batch);
     wf_arg(&line, "--global-batch-size %lld", (long long)l->global_batch);

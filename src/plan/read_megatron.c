@@ -85,6 +85,9 @@ const wf_flag_row wf_megatron_rows[] = {
     {"--attention-dropout", WF_ONE},
     {"--attention-backend", WF_ONE},
     {"--cross-entropy-loss-fusion", WF_ON},
+    {"--overlap-grad-reduce", WF_ON},
+    {"--grad-reduce-in-bf16", WF_ON},
+    {"--expert-tensor-parallel-size", WF_ONE},
     {"--bf16", WF_ON},
     {"--fp16", WF_ON},
     /* no longer taken: named with what took their place */
@@ -103,6 +106,13 @@ const wf_flag_row wf_megatron_rows[] = {
     {"--tensor-parallel-num-weight-shards", WF_COST},
     {"--tp-comm-overlap", WF_COST},
     {"--delay-wgrad-compute", WF_COST},
+    {"--moe-expert-capacity-factor", WF_COST},
+    {"--moe-pad-expert-input-to-capacity", WF_COST},
+    {"--moe-shared-expert-overlap", WF_COST},
+    {"--overlap-moe-expert-parallel-comm", WF_COST},
+    {"--fp8-param-gather", WF_COST},
+    {"--fp32-residual-connection", WF_COST},
+    {"--cuda-graph-impl", WF_COST},
     {NULL, WF_ON},
 };
 
@@ -277,6 +287,9 @@ static weft_status read_options(const wf_flags *f, weft_launch *out)
     out->dropout_assumed = (hidden > 0 && !wf_flags_given(f, "--hidden-dropout")) ||
                            (attention > 0 && !wf_flags_given(f, "--attention-dropout"));
     out->fused_loss = wf_flags_given(f, "--cross-entropy-loss-fusion");
+    out->overlap_dp = wf_flags_given(f, "--overlap-grad-reduce") ||
+                      wf_flags_given(f, "--use-torch-fsdp2");
+    out->grad_bytes = wf_flags_given(f, "--grad-reduce-in-bf16") ? 2 : 4;
     out->fused_attention = 1;
     if (!backend) return WEFT_OK;
     if (!strcmp(backend, "unfused") || !strcmp(backend, "local"))
@@ -324,6 +337,16 @@ static weft_status read_world(const wf_flags *f, weft_launch *out)
     return WEFT_OK;
 }
 
+/* TP splits the experts as it splits the rest, unless the line says otherwise. */
+static weft_status read_expert_tp(wf_flags *f, const weft_layout *l, const weft_arch *a)
+{
+    int32_t etp = l->tp;
+    WF_TRY(wf_flags_i32(f, "--expert-tensor-parallel-size", &etp));
+    if (a->experts && etp != l->tp)
+        wf_flags_unmodelled(f, "--expert-tensor-parallel-size");
+    return WEFT_OK;
+}
+
 static weft_status read_degrees(const wf_flags *f, weft_layout *l)
 {
     l->tp = l->pp = l->cp = l->ep = 1;
@@ -347,6 +370,7 @@ weft_status wf_megatron_read(wf_flags *f, const weft_arch *given, weft_launch *o
     WF_TRY(wf_megatron_model(f, given, out));
     WF_TRY(read_world(f, out));
     WF_TRY(read_degrees(f, l));
+    WF_TRY(read_expert_tp(f, l, &out->arch));
     WF_TRY(wf_megatron_stages(f, l, out->arch.layers));
     WF_TRY(read_sharding(f, l));
     WF_TRY(read_options(f, out));

@@ -175,7 +175,8 @@ static weft_status read_words(const wf_tool *tool, const wf_words *words,
     while (tool->rows[f.n].name)
         f.n++;
     weft_layout_defaults(&out->layout);
-    out->dropout = out->fused_attention = out->fused_loss = -1;
+    out->dropout = out->fused_attention = -1;
+    out->fused_loss = out->overlap_dp = -1;
     st = wf_flags_read(&f, words);
     if (st == WEFT_OK) st = tool->read(&f, given, out);
     out->ignored = f.ignored;

@@ -202,6 +202,7 @@ static void line_describes(const weft_arch *a)
     assert_int_equal(got.arch.qk_norm, a->qk_norm);
     assert_int_equal(got.dropout, 0);
     assert_int_equal(got.fused_attention, 1);
+    assert_int_equal(got.overlap_dp, 1);
     assert_string_equal(got.unknown.s, "");
     assert_string_equal(got.unmodelled.s, "");
     weft_launch_clear(&got);
@@ -303,7 +304,7 @@ static void megatron_is_told_what_was_priced(void **state)
             assert_int_equal(weft_math_parse(r->value, &math), WEFT_OK);
             o.math = math;
         }
-        l.pp = 1;
+        l.tp = l.pp = 1; /* gpt-oss has experts with biases */
         for (int tool = 0; tool < 2; tool++) {
             char *text =
                 emitted_as(tool ? WEFT_TOOL_SLURM : WEFT_TOOL_MEGATRON, &l, &a, &o);
@@ -608,13 +609,15 @@ static void dropout_attention_and_loss_come_from_the_line(void **state)
 {
     static const struct {
         const char *flags;
-        int dropout, assumed, fused, loss;
+        int dropout, assumed, fused, loss, overlap;
+        double grad;
     } rows[] = {
-        {"", 1, 1, 1, 0},
-        {"--hidden-dropout 0", 1, 1, 1, 0},
-        {"--hidden-dropout 0 --attention-dropout 0.0", 0, 0, 1, 0},
-        {"--hidden-dropout 0.1 --attention-dropout 0.1", 1, 0, 1, 0},
-        {"--attention-backend unfused --cross-entropy-loss-fusion", 1, 1, 0, 1},
+        {"", 1, 1, 1, 0, 0, 4},
+        {"--hidden-dropout 0", 1, 1, 1, 0, 0, 4},
+        {"--hidden-dropout 0 --attention-dropout 0.0", 0, 0, 1, 0, 0, 4},
+        {"--hidden-dropout 0.1 --attention-dropout 0.1", 1, 0, 1, 0, 0, 4},
+        {"--attention-backend unfused --cross-entropy-loss-fusion", 1, 1, 0, 1, 0, 4},
+        {"--overlap-grad-reduce --grad-reduce-in-bf16", 1, 1, 1, 0, 1, 2},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         char line[512];
@@ -624,6 +627,8 @@ static void dropout_attention_and_loss_come_from_the_line(void **state)
         assert_int_equal(got.dropout_assumed, rows[i].assumed);
         assert_int_equal(got.fused_attention, rows[i].fused);
         assert_int_equal(got.fused_loss, rows[i].loss);
+        assert_int_equal(got.overlap_dp, rows[i].overlap);
+        assert_true(got.grad_bytes == rows[i].grad);
         assert_string_equal(got.ignored.s, "");
         weft_launch_clear(&got);
     }
@@ -637,6 +642,31 @@ static void flags_that_megatron_has_not_are_told_from_those_it_has(void **state)
     assert_string_equal(got.ignored.s,
                         "--lr --lr-warmup-iters --master_addr --yarn-beta-fast");
     assert_string_equal(got.unknown.s, "--no-such-flag --moe --zzz");
+    weft_launch_clear(&got);
+}
+
+/* Experts are priced split by TP as well as by EP. */
+static void experts_are_split_by_tp(void **state)
+{
+    static const char line[] = DIMS BATCH
+        "--num-experts 8 --moe-router-topk 2 --tensor-model-parallel-size 2 ";
+    char whole[512];
+    weft_arch a = arch_of("mixtral-8x7b"), biased = arch_of("gpt-oss-20b");
+    weft_layout l = two_by_two(1024);
+
+    l.pp = 1;
+    l.ep = 2;
+    char *text = emitted(WEFT_TOOL_MEGATRON, &l, &a);
+    assert_non_null(strstr(text, "--expert-tensor-parallel-size 2 "));
+    free(text);
+    assert_int_equal(weft_emit_check(WEFT_TOOL_MEGATRON, &l, &biased),
+                     WEFT_E_INFEASIBLE);
+    weft_launch got = read_line(line);
+    assert_string_equal(got.unmodelled.s, "");
+    weft_launch_clear(&got);
+    snprintf(whole, sizeof whole, "%s--expert-tensor-parallel-size 1", line);
+    got = read_line(whole);
+    assert_string_equal(got.unmodelled.s, "--expert-tensor-parallel-size");
     weft_launch_clear(&got);
 }
 
@@ -881,6 +911,7 @@ int main(void)
         cmocka_unit_test(modules_free_at_least_what_is_priced),
         cmocka_unit_test(dropout_attention_and_loss_come_from_the_line),
         cmocka_unit_test(flags_that_megatron_has_not_are_told_from_those_it_has),
+        cmocka_unit_test(experts_are_split_by_tp),
         cmocka_unit_test(contradictions_and_what_has_no_model_are_refused_by_name),
         cmocka_unit_test(a_line_that_contradicts_the_given_model_is_refused),
         cmocka_unit_test(what_a_tool_cannot_run_is_refused_with_what_it_can),
