@@ -58,7 +58,8 @@ static void a_busy_machine_is_said_to_be(void **state)
     if (load > 0.6 * cores) assert_true(said);
     if (load < 0.4 * cores) assert_false(said);
     done(&r);
-    r = weft("train --comm loop --machine ./lab.json --dtype f32 --threads 1 --dry-run");
+    r = weft(
+        "train --comm loop --machine ./lab.json --dtype f32 --threads 1 --dry-run");
     said = strstr(r.err, "weft train: note: the load average is ") != NULL;
     assert_int_equal(r.rc, 0);
     if (load > 0.6 * cores) assert_true(said);
