@@ -53,18 +53,30 @@ static weft_status check_model(const weft_arch *a)
                    "%s: megatron's pretrain_gpt.py has no flag for %s", a->name, piece);
 }
 
+/* transformer_config.py and moe_layer.py. */
+static weft_status check_experts(const weft_layout *l, const weft_arch *a)
+{
+    if (!a->experts || l->tp == 1) return WEFT_OK;
+    if (a->mlp_bias)
+        return WF_FAIL(
+            WEFT_E_INFEASIBLE,
+            "--tp %d: megatron does not split experts with biases, as %s has "
+            "them; --tp 1",
+            l->tp, a->name);
+    if (!l->sp)
+        return WF_FAIL(WEFT_E_INFEASIBLE,
+                       "--tp %d: megatron trains MoE layers with it only with --sp",
+                       l->tp);
+    return WEFT_OK;
+}
+
 static weft_status check(const weft_layout *l, const weft_arch *a)
 {
     WF_TRY(check_model(a));
     WF_TRY(check_order(l));
     WF_TRY(check_kind(l));
     WF_TRY(wf_need_one_recompute(l, "megatron"));
-    if (a->experts && a->mlp_bias && l->tp > 1)
-        return WF_FAIL(
-            WEFT_E_INFEASIBLE,
-            "--tp %d: megatron does not split experts with biases, as %s has "
-            "them; --tp 1",
-            l->tp, a->name);
+    WF_TRY(check_experts(l, a));
     if (l->zero == 0 && l->replicate > 1)
         return WF_FAIL(WEFT_E_INFEASIBLE, "--replicate %d shards nothing with --zero 0",
                        l->replicate);

@@ -144,6 +144,11 @@ static weft_status check(const weft_layout *l, const weft_arch *a)
     WF_TRY(check_stages(l, a));
     WF_TRY(check_sharding(l));
     WF_TRY(wf_need_one_recompute(l, "torchtitan"));
+    if (l->ep > 1 && l->tp > 1)
+        return WF_FAIL(WEFT_E_INFEASIBLE,
+                       "--tp %d --ep %d: torchtitan's experts that EP shares are not "
+                       "split by TP; with --tp 1 or --ep 1 they are as priced",
+                       l->tp, l->ep);
     if (l->cp > 1 && strcmp(l->cp_comm, "allgather") && strcmp(l->cp_comm, "ring"))
         return WF_FAIL(WEFT_E_INFEASIBLE,
                        "--cp-comm %s: torchtitan's context parallelism "

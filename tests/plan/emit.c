@@ -656,6 +656,13 @@ static void experts_are_split_by_tp(void **state)
 
     l.pp = 1;
     l.ep = 2;
+    assert_int_equal(weft_emit_check(WEFT_TOOL_MEGATRON, &l, &a), WEFT_E_INFEASIBLE);
+    assert_non_null(strstr(weft_status_message(), "only with --sp"));
+    l.sp = 1;
+    snprintf(l.order, sizeof l.order, "tp,cp,dp,pp");
+    l.zero = 3;
+    assert_int_equal(weft_emit_check(WEFT_TOOL_TORCHTITAN, &l, &a), WEFT_E_INFEASIBLE);
+    assert_non_null(strstr(weft_status_message(), "not split by TP"));
     char *text = emitted(WEFT_TOOL_MEGATRON, &l, &a);
     assert_non_null(strstr(text, "--expert-tensor-parallel-size 2 "));
     free(text);
