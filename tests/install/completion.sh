@@ -18,6 +18,9 @@ offers schedule "$2" sch
 offers doctor "$2" ""
 offers --svg "$2" schedule 1f1b --s
 offers --json "$2" mesh --
+offers --overlap-dp "$2" report --overl
+offers --no-overlap-dp "$2" report --no-
+offers compare "$2" schedule com
 offers interleaved "$2" schedule in
 offers check "$2" schedule ch
 offers llama3-8b "$2" model llama3-
