@@ -256,10 +256,10 @@ static void put_sharding(const weft_layout *l, const weft_cost_options *o,
     static const char *const what[] = {"", "", "optim_grads", "optim_grads_params"};
 
     if (o->grad_bytes == 2) wf_arg(line, "--grad-reduce-in-bf16");
-    if (l->dp > 1 && o->overlap_dp) wf_arg(line, "--overlap-grad-reduce");
+    if (l->dp * l->cp > 1 && o->overlap_dp) wf_arg(line, "--overlap-grad-reduce");
     if (l->zero == 0) return;
     wf_arg(line, "--use-distributed-optimizer");
-    if (l->dp > 1 && o->overlap_dp) wf_arg(line, "--overlap-param-gather");
+    if (l->dp * l->cp > 1 && o->overlap_dp) wf_arg(line, "--overlap-param-gather");
     if (l->replicate > 1)
         wf_arg(line, "--num-distributed-optimizer-instances %d", l->replicate);
     if (l->zero < 2) return;

@@ -315,6 +315,75 @@ static void megatron_is_told_what_was_priced(void **state)
     }
 }
 
+/* ---- what a line costs ----------------------------------------------------------------- */
+
+static weft_cost cost_of(const weft_arch *a, const weft_layout *l,
+                         const weft_cost_options *o)
+{
+    weft_cost_model q;
+    weft_machine m;
+    weft_cost cost;
+
+    if (weft_machine_parse("h100:128x8", &m) || weft_cost_prepare(a, &m, o, &q) ||
+        weft_cost_evaluate(&q, l, &cost))
+        fail_msg("%s: %s", a->name, weft_status_message());
+    return cost;
+}
+
+/* Model, layout and options all come from the line. */
+static int costs_the_same(const weft_arch *a, const weft_layout *l,
+                          const weft_cost_options *o)
+{
+    weft_cost_options read;
+    weft_launch got;
+
+    if (weft_layout_plan_check(l, a) || weft_emit_check(WEFT_TOOL_MEGATRON, l, a))
+        return 0;
+    char *text = emitted_as(WEFT_TOOL_MEGATRON, l, a, o);
+    if (weft_launch_read(WEFT_TOOL_MEGATRON, text, NULL, &got))
+        fail_msg("%s\n%s", text, weft_status_message());
+    weft_cost_defaults(&read);
+    read.dropout = got.dropout;
+    read.fused_attention = got.fused_attention;
+    read.fused_loss = got.fused_loss;
+    read.overlap_dp = l->dp * l->cp > 1 ? got.overlap_dp : o->overlap_dp;
+    read.grad_bytes = got.grad_bytes;
+    if (weft_layout_resolve(&got.layout, weft_layout_world(l), NULL))
+        fail_msg("%s", weft_status_message());
+    weft_cost want = cost_of(a, l, o), have = cost_of(&got.arch, &got.layout, &read);
+    if (want.step_time_s != have.step_time_s || want.memory.total != have.memory.total)
+        fail_msg("%.9g s, %.0f bytes; read %.9g s, %.0f bytes:\n%s", want.step_time_s,
+                 want.memory.total, have.step_time_s, have.memory.total, text);
+    weft_launch_clear(&got);
+    free(text);
+    return 1;
+}
+
+static void a_line_read_back_costs_the_same(void **state)
+{
+    static const char *const recompute[] = {"none", "selective", "full"};
+    int done = 0;
+
+    for (int i = 0; i < 20000; i++) {
+        const weft_arch *a = weft_arch_preset_at(below(weft_arch_preset_count()));
+        weft_layout l = any_layout(a->experts > 0);
+        weft_cost_options o;
+        weft_cost_defaults(&o);
+        o.dropout = below(2);
+        o.fused_attention = below(2);
+        o.fused_loss = below(2);
+        o.overlap_dp = below(2);
+        o.grad_bytes = below(2) ? 2 : 4;
+        snprintf(l.recompute, sizeof l.recompute, "%s", one_of(recompute, 3));
+        snprintf(l.stage_layers, sizeof l.stage_layers, "balanced");
+        /* with one stage kinds differ in how they time the backward alone */
+        if (l.pp == 1) snprintf(l.schedule, sizeof l.schedule, "1f1b");
+        if (strcmp(a->family, "gpt_oss")) done += costs_the_same(a, &l, &o);
+    }
+    print_message("%d lines\n", done);
+    assert_true(done > 300);
+}
+
 /* ---- the model of weft's own line ------------------------------------------------------ */
 
 static void assert_same_arch(const weft_arch *a, const char *text)
@@ -909,6 +978,7 @@ int main(void)
         cmocka_unit_test(what_is_emitted_reads_back_as_the_same_layout),
         cmocka_unit_test(megatron_lines_describe_the_model_too),
         cmocka_unit_test(megatron_is_told_what_was_priced),
+        cmocka_unit_test(a_line_read_back_costs_the_same),
         cmocka_unit_test(models_come_back_from_their_text),
         cmocka_unit_test(weft_lines_train_the_model_that_was_planned),
         cmocka_unit_test(arithmetic_that_weft_has_not_is_refused),
