@@ -191,6 +191,13 @@ static weft_status check_world(const wf_plan_job *job, int world)
                    job->machine, ranks);
 }
 
+static weft_status check_emit(const wf_plan_job *job)
+{
+    weft_tool tool;
+    WF_TRY(weft_tool_find(job->emit, &tool));
+    return weft_emit_check_options(tool, &job->q.options);
+}
+
 weft_status wf_plan_job_prepare(wf_plan_job *job, const wf_args *args)
 {
     weft_machine m;
@@ -215,6 +222,7 @@ weft_status wf_plan_job_prepare(wf_plan_job *job, const wf_args *args)
     WF_TRY(weft_math_parse(job->math, &math));
     job->cost.math = math;
     WF_TRY(weft_cost_prepare(&a, &m, &job->cost, &job->q));
+    if (job->emit) WF_TRY(check_emit(job)); /* before a search, not after */
     return check_world(job, world);
 }
 

@@ -39,10 +39,13 @@ WEFT_API const char *weft_tool_order(weft_tool tool);
 WEFT_API WEFT_MUST_CHECK weft_status weft_emit_check(weft_tool tool,
                                                      const weft_layout *l,
                                                      const weft_arch *a);
+/** Has the tool what layouts are priced with? WEFT_E_INFEASIBLE names the option that it has
+ *  not. */
+WEFT_API WEFT_MUST_CHECK weft_status
+weft_emit_check_options(weft_tool tool, const weft_cost_options *o);
 /** Write it, as `o` says that it was priced: arithmetic, dropout, attention, loss.
  *  ranks_per_node places the ranks of slurm and ranks; 0: unknown, one node.
- *  @return as weft_emit_check(), also for options that the tool has not; nothing is written
- *  then. */
+ *  @return as both checks; nothing is written if they fail. */
 WEFT_API WEFT_MUST_CHECK weft_status weft_emit(weft_tool tool, const weft_layout *l,
                                                const weft_arch *a,
                                                const weft_cost_options *o,

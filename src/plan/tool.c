@@ -155,11 +155,18 @@ weft_status weft_emit_check(weft_tool tool, const weft_layout *l, const weft_arc
     return tools[tool]->check(l, a);
 }
 
+weft_status weft_emit_check_options(weft_tool tool, const weft_cost_options *o)
+{
+    if ((unsigned)tool >= WEFT_N_TOOLS)
+        return WF_FAIL(WEFT_E_INVALID, "tool %d is none", (int)tool);
+    return tools[tool]->check_options ? tools[tool]->check_options(o) : WEFT_OK;
+}
+
 weft_status weft_emit(weft_tool tool, const weft_layout *l, const weft_arch *a,
                       const weft_cost_options *o, int ranks_per_node, weft_writer *out)
 {
     WF_TRY(weft_emit_check(tool, l, a));
-    if (tools[tool]->check_options) WF_TRY(tools[tool]->check_options(o));
+    WF_TRY(weft_emit_check_options(tool, o));
     int per_node = ranks_per_node > 0 ? ranks_per_node : weft_layout_world(l);
     tools[tool]->write(l, a, o, per_node, out);
     return weft_writer_status(out);

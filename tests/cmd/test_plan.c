@@ -241,6 +241,44 @@ static void lines_of_other_tools_go_out_and_come_back(void **state)
     done(&r);
 }
 
+/* Notes say what of a line counts; flags given beside it go before it. */
+static void lines_of_megatron_are_credited_with_what_they_do(void **state)
+{
+    static const char line[] =
+        "--num-layers 24 --hidden-size 1024 --num-attention-heads 16 "
+        "--micro-batch-size 1 --global-batch-size 64 --seq-length 1024 "
+        "--max-position-embeddings 1024 --recompute-activations --lr 1 --no-such-flag ";
+    char text[512];
+
+    write_text("line.txt", line);
+    result r = weft("report -M h100:1x8 --from megatron line.txt");
+    assert_non_null(strstr(r.err, "unknown to megatron: --no-such-flag\n"));
+    assert_non_null(strstr(r.err, "as they are predicted: --lr\n"));
+    assert_non_null(
+        strstr(r.err, "they change time or memory: --recompute-activations"));
+    assert_non_null(strstr(r.err, "--dropout=false is without"));
+    done(&r);
+    json_t *a = weft_json("report -M h100:1x8 --from megatron line.txt --json");
+    json_t *b =
+        weft_json("report -M h100:1x8 --from megatron line.txt --dropout=false --json");
+    snprintf(text, sizeof text, "%s--hidden-dropout 0 --attention-dropout 0", line);
+    write_text("line.txt", text);
+    json_t *c = weft_json("report -M h100:1x8 --from megatron line.txt --json");
+    double masks = number(json_object_get(a, "memory_bytes"), "total") -
+                   number(json_object_get(b, "memory_bytes"), "total");
+    /* a byte a value: of the embedding, and of what each layer adds to the stream */
+    assert_true(masks == (1 + 24.0 * 2) * 1024 * 1024);
+    assert_true(number(b, "step_time_s") == number(c, "step_time_s"));
+    assert_string_equal(
+        json_string_value(json_object_get(json_object_get(a, "layout"), "recompute")),
+        "none");
+    json_decref(a);
+    json_decref(b);
+    json_decref(c);
+    refuses(1, "torchtitan's models have none",
+            "plan " SMALL "--emit torchtitan --dropout");
+}
+
 static void bad_lines_name_what_was_typed(void **state)
 {
     refuses(2, "--machine is missing", "report gpt2 --seq 1024 --global-batch 8");
@@ -391,6 +429,7 @@ int main(void)
         cmocka_unit_test(what_a_layout_file_says_of_itself_is_true),
         cmocka_unit_test(words_explain_and_say_why_not),
         cmocka_unit_test(lines_of_other_tools_go_out_and_come_back),
+        cmocka_unit_test(lines_of_megatron_are_credited_with_what_they_do),
         cmocka_unit_test(bad_lines_name_what_was_typed),
         cmocka_unit_test(what_a_tool_cannot_run_is_said),
         cmocka_unit_test(pins_that_cannot_be_name_their_rule),
