@@ -38,5 +38,7 @@ wait $job || status=$?
 [ $status -ne 0 ] || fail "a lost rank: status 0"
 ! grep -q 'stopping after this step' "$work/err" ||
     { cat "$work/err"; fail "a lost rank: a step is promised"; }
-grep -q 'lost rank\|signal 9\|KILLED' "$work/err" || { cat "$work/err"; fail "no rank is named"; }
+# MPICH's launcher may end all before a rank can say it; its own words are on stdout
+grep -q 'lost rank\|signal 9' "$work/err" "$work/out" ||
+    { cat "$work/err" "$work/out"; fail "the loss is not told"; }
 echo "ok: a lost rank"
